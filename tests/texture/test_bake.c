@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "base/rng.h"
 #include "math/color.h"
 #include "mesh_fixture.h"
 #include "texture/bake_parts.h"
@@ -136,6 +137,119 @@ static void outliers_are_found_among_many(void **state)
     for (int i = 0; i < 12; i++) assert_int_equal(out[i], i == 4);
     splat_bake_find_outliers((const uint8_t(*)[3])rgb + 3, 3, out); /* too few to say who is right */
     for (int i = 0; i < 3; i++) assert_false(out[i]);
+}
+
+/* m^2 of a colour: d' C^-1 d, by elimination. */
+static double distance2(const double covariance[3][3], const double d[3])
+{
+    double a[3][4], x[3], m2 = 0;
+    for (int i = 0; i < 3; i++)
+        for (int j = 0; j < 4; j++) a[i][j] = j < 3 ? covariance[i][j] : d[i];
+    for (int i = 0; i < 3; i++)
+        for (int r = i + 1; r < 3; r++)
+            for (int j = 3; j >= i; j--) a[r][j] -= a[r][i] / a[i][i] * a[i][j];
+    for (int i = 2; i >= 0; i--) {
+        x[i] = a[i][3];
+        for (int j = i + 1; j < 3; j++) x[i] -= a[i][j] * x[j];
+        x[i] /= a[i][i];
+        m2 += x[i] * d[i];
+    }
+    return m2;
+}
+
+/* A round of docs/method.md 19 (outliers): marks those that the distribution of the others holds for strangers. Returns
+ * whether all are clear of the limit. */
+static bool mark_strangers(double (*x)[3], int n, double widened, bool *out)
+{
+    double mean[3] = {0}, covariance[3][3] = {{0}}, count = 0;
+    bool is_clear = true;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < 3 && !out[i]; k++) mean[k] += x[i][k], count += k == 0;
+    for (int k = 0; k < 3; k++) mean[k] /= count;
+    for (int j = 0; j < 3; j++)
+        for (int k = 0; k < 3; k++) {
+            for (int i = 0; i < n; i++)
+                if (!out[i]) covariance[j][k] += (x[i][j] - mean[j]) * (x[i][k] - mean[k]);
+            covariance[j][k] = widened * (covariance[j][k] / (count - 1) + (j == k ? 5e-4 : 0));
+        }
+    for (int i = 0; i < n; i++) {
+        const double d[3] = {x[i][0] - mean[0], x[i][1] - mean[1], x[i][2] - mean[2]};
+        double density = exp(-0.5 * distance2((const double(*)[3])covariance, d));
+        out[i] = density < 0.006;
+        is_clear = is_clear && fabs(density - 0.006) > 1e-6;
+    }
+    return is_clear;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The rule, written again. False where a colour lies so near the limit that rounding decides. */
+static bool find_strangers(const uint8_t (*rgb)[3], int n, bool *out)
+{
+    double x[16][3], sorted[16], far[16], middle[3];
+    bool is_clear = true;
+    for (int i = 0; i < n; i++) { /* JFIF */
+        double r = rgb[i][0] / 255.0, g = rgb[i][1] / 255.0, b = rgb[i][2] / 255.0;
+        x[i][0] = 0.299 * r + 0.587 * g + 0.114 * b;
+        x[i][1] = 0.5 + 0.5 * (b - x[i][0]) / (1 - 0.114);
+        x[i][2] = 0.5 + 0.5 * (r - x[i][0]) / (1 - 0.299);
+        out[i] = false;
+    }
+    for (int k = 0; k < 3; k++) {
+        for (int i = 0; i < n; i++) sorted[i] = x[i][k];
+        qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+        middle[k] = 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]);
+    }
+    for (int i = 0; i < n; i++) {
+        far[i] = sorted[i] = pow(x[i][0] - middle[0], 2) + pow(x[i][1] - middle[1], 2) + pow(x[i][2] - middle[2], 2);
+    }
+    qsort(sorted, (size_t)n, sizeof *sorted, by_size);
+    for (int i = 0; i < n; i++) {
+        out[i] = far[i] > sorted[n / 2];
+        is_clear = is_clear && (far[i] == sorted[n / 2] || fabs(far[i] - sorted[n / 2]) > 1e-6);
+    }
+    for (int round = 0; round < 10; round++) {
+        bool before[16];
+        int n_in = 0;
+        memcpy(before, out, sizeof before);
+        is_clear = mark_strangers(x, n, round ? 1 : 4, out) && is_clear;
+        for (int i = 0; i < n; i++) n_in += !out[i];
+        if (n_in < 4) memset(out, 0, (size_t)n);
+        if (n_in < 4 || memcmp(before, out, (size_t)n) == 0) break;
+    }
+    return is_clear;
+}
+
+/* Noise of many sizes, and now and then a stranger. */
+static void outliers_are_those_of_the_rule(void **state)
+{
+    (void)state;
+    int n_sets = 0, n_out = 0;
+    for (uint64_t set = 0; set < 3000; set++) {
+        splat_random4 r = splat_random(1, SPLAT_STREAM_TEST, 0, set);
+        int n = 4 + (int)(r.x[0] % 13), noise = 1 + (int)(r.x[1] % 40), n_strange = (int)(r.x[2] % 4);
+        uint8_t rgb[16][3];
+        bool found[16], wanted[16] = {false};
+        for (int i = 0; i < n; i++) {
+            splat_random4 own = splat_random(1, SPLAT_STREAM_TEST, 1 + (uint32_t)i, set);
+            for (int c = 0; c < 3; c++) {
+                int value = 100 + (int)(own.x[c] % (uint32_t)noise) + (i < n_strange ? (int)(own.x[3] % 120) : 0);
+                rgb[i][c] = (uint8_t)value;
+            }
+        }
+        if (!find_strangers((const uint8_t(*)[3])rgb, n, wanted)) continue;
+        splat_bake_find_outliers((const uint8_t(*)[3])rgb, n, found);
+        for (int i = 0; i < n; i++) {
+            if (found[i] != wanted[i]) fail_msg("set %d, colour %d of %d: %d", (int)set, i, n, found[i]);
+            n_out += found[i];
+        }
+        n_sets++;
+    }
+    assert_true(n_sets > 2500 && n_out > 500);
 }
 
 /* A bake of a sphere without views: what the choices need. */
@@ -331,6 +445,7 @@ int main(void)
         cmocka_unit_test(the_low_band_stays_on_the_mesh),
         cmocka_unit_test(the_best_views_are_kept_in_order),
         cmocka_unit_test(outliers_are_found_among_many),
+        cmocka_unit_test(outliers_are_those_of_the_rule),
         cmocka_unit_test(exposure_is_levelled),
         cmocka_unit_test(one_face_levels_two_photos),
         cmocka_unit_test(labels_are_wide_patches),
