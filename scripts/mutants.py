@@ -111,7 +111,7 @@ def changes(line):
     for m in re.finditer(r"(?<![\w.])(?:0[xX][0-9a-fA-F]+|\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)[uUlLfF]*(?![\w.])", line):
         if not is_array_length(line, m):
             yield "constant", m.start(), m.group(0), other_number(m.group(0))
-    for m in re.finditer(r"(?<=[\w)\]]) [-+] (?:[\w.]|->)+(?=[;,)\]]| [-+<>=?:&|])", line):
+    for m in re.finditer(r"(?<=[\w)\]]) [-+] (?!0\b)(?:[\w.]|->)+(?=[;,)\]]| [-+<>=?:&|])", line):
         yield "dropped term", m.start(), m.group(0), ""
     for m in re.finditer(r"\b(\w+)\(", line):
         if m.group(1) not in KEYWORDS and not COMMUTATIVE.search(m.group(1)):
