@@ -133,6 +133,29 @@ static splat_status read_triangle(const char *nodes, splat_mesh *mesh, splat_err
     return status;
 }
 
+/* A matrix that exchanges axes mirrors if the exchange is odd: faces then are turned around, and only then. */
+static void odd_exchanges_of_axes_turn_faces(void **state)
+{
+    (void)state;
+    static const struct { int axes[3]; bool is_mirror; } cases[] = {
+        {{0, 1, 2}, false}, {{1, 2, 0}, false}, {{2, 0, 1}, false},
+        {{1, 0, 2}, true}, {{2, 1, 0}, true}, {{0, 2, 1}, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int m[9] = {0};
+        splat_error error;
+        splat_mesh mesh;
+        for (int k = 0; k < 3; k++) m[3 * k + cases[i].axes[k]] = 1; /* column k */
+        char *node = splat_format(",\"scenes\":[{\"nodes\":[0]}],\"nodes\":[{\"mesh\":0,\"matrix\":"
+                                  "[%d,%d,%d,0, %d,%d,%d,0, %d,%d,%d,0, 0,0,0,1]}]",
+                                  m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]);
+        ASSERT_OK(read_triangle(node, &mesh, &error));
+        if (cases[i].is_mirror) assert_face(&mesh, 0, 0, 2, 1);
+        else assert_face(&mesh, 0, 0, 1, 2);
+        splat_mesh_free(&mesh);
+        free(node);
+    }
+}
+
 static void nodes_place_meshes(void **state)
 {
     (void)state;
@@ -393,6 +416,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_written_is_read_back),
+        cmocka_unit_test(odd_exchanges_of_axes_turn_faces),
         cmocka_unit_test(nodes_place_meshes),
         cmocka_unit_test(scenes_choose_what_is_read),
         cmocka_unit_test(numbers_of_every_kind_are_read),

@@ -1,4 +1,5 @@
-/* A plane through weighted places: its normal, its axes and how far the places spread along them. */
+/* A plane through weighted places: its normal, its axes and how far the places spread along them. Seeds of planes,
+ * sorted by their segments. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,12 +84,38 @@ static void three_places_make_a_plane(void **state)
     assert_false(plane_fit_make(&m, &fit));
 }
 
+/* Segments know where their seeds begin and how many there are; what lies after the last segment is not touched. */
+static void seeds_are_counted_by_segment(void **state)
+{
+    (void)state;
+    enum { N = 9, SEGMENTS = 4 };
+    static const uint16_t of[N] = {2, 0, 2, 3, 0, 2, 0, 0, 2}; /* none of segment 1 */
+    static const uint32_t first[SEGMENTS] = {0, 4, 4, 8}, counts[SEGMENTS] = {4, 0, 4, 1};
+    plane_seed seeds[N] = {{.depth = 0}};
+    plane_segment segments[SEGMENTS + 1] = {{.n_seeds = 77}};
+    plane_view view = {.seeds = seeds, .segments = segments, .n_seeds = N, .n_segments = SEGMENTS};
+    for (uint32_t i = 0; i < N; i++) seeds[i] = (plane_seed){.segment = of[i], .pixel = 100 - i, .depth = (float)i};
+    segments[SEGMENTS].n_seeds = segments[SEGMENTS].first_seed = 99;
+    plane_seeds_sort(&view);
+    for (int s = 0; s < SEGMENTS; s++) {
+        assert_int_equal(segments[s].first_seed, first[s]);
+        assert_int_equal(segments[s].n_seeds, counts[s]);
+        for (uint32_t i = first[s]; i < first[s] + counts[s]; i++) {
+            assert_int_equal(seeds[i].segment, s);
+            assert_int_equal(seeds[i].pixel, 100 - (uint32_t)seeds[i].depth); /* whole seeds move */
+            if (i > first[s]) assert_true(seeds[i].pixel > seeds[i - 1].pixel);
+        }
+    }
+    assert_true(segments[SEGMENTS].n_seeds == 99 && segments[SEGMENTS].first_seed == 99);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(axes_are_those_of_the_places),
         cmocka_unit_test(a_weight_of_two_is_the_place_twice),
         cmocka_unit_test(three_places_make_a_plane),
+        cmocka_unit_test(seeds_are_counted_by_segment),
     };
     return cmocka_run_group_tests_name("plane fit", tests, NULL, NULL);
 }
