@@ -96,6 +96,56 @@ static void groups_become_colors(void **state)
     }
 }
 
+static int by_size(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static double square_error(const float *x, size_t n, double *mean)
+{
+    double sum = 0;
+    *mean = 0;
+    for (size_t i = 0; i < n; i++) *mean += (double)x[i] / (double)n;
+    for (size_t i = 0; i < n; i++) sum += ((double)x[i] - *mean) * ((double)x[i] - *mean);
+    return sum;
+}
+
+/* With rows of one number the rule is short: of the sorted numbers, the run with the largest error is cut at its
+ * mean. */
+static void the_worst_set_is_cut_first(void **state)
+{
+    (void)state;
+    enum { N = 300, MOST = 40 };
+    static float rows[N], sorted[N], colors[MOST];
+    static uint32_t labels[N];
+    for (size_t i = 0; i < N; i++) sorted[i] = rows[i] = powf(noise(i), 3) * 100;
+    qsort(sorted, N, sizeof *sorted, by_size);
+    for (size_t wanted = 1; wanted <= MOST; wanted++) {
+        size_t starts[MOST + 1] = {0, N}, n_made;
+        splat_error error;
+        for (size_t n = 1; n < wanted; n++) {
+            size_t worst = 0, at;
+            double most = -1, mean, middle = 0;
+            for (size_t s = 0; s < n; s++) {
+                double own = square_error(sorted + starts[s], starts[s + 1] - starts[s], &mean);
+                if (own > most) most = own, worst = s, middle = mean;
+            }
+            for (at = starts[worst]; (double)sorted[at] < middle; at++) continue;
+            memmove(starts + worst + 2, starts + worst + 1, (n - worst) * sizeof *starts);
+            starts[worst + 1] = at;
+        }
+        ASSERT_OK(splat_palette_make(rows, N, 1, wanted, colors, &n_made, labels, &error));
+        assert_int_equal(n_made, wanted);
+        qsort(colors, wanted, sizeof *colors, by_size);
+        for (size_t s = 0; s < wanted; s++) {
+            double mean;
+            square_error(sorted + starts[s], starts[s + 1] - starts[s], &mean);
+            assert_float_equal(colors[s], mean, 1e-4);
+        }
+    }
+}
+
 /* Rows that are all the same need one colour, whatever is allowed. */
 static void equal_rows_need_one_color(void **state)
 {
@@ -117,6 +167,7 @@ int main(void)
         cmocka_unit_test(numbers_lie_near_a_codebook),
         cmocka_unit_test(the_nearest_number_is_found),
         cmocka_unit_test(groups_become_colors),
+        cmocka_unit_test(the_worst_set_is_cut_first),
         cmocka_unit_test(equal_rows_need_one_color),
     };
     return cmocka_run_group_tests_name("codebook", tests, NULL, NULL);
