@@ -321,11 +321,41 @@ static void what_cannot_be_a_photo_is_refused(void **state)
     assert_non_null(strstr(error.message, "two cameras of the scene use this photo"));
 }
 
+/* Cameras that exchange the axes in a circle are turned; those that exchange two axes are mirrored, and refused. */
+static void exchanges_of_axes_are_turns_or_mirrors(void **state)
+{
+    static const uint8_t pixels[4 * 4 * 3];
+    static const struct { int axes[3]; bool is_turn; } cases[] = {
+        {{0, 1, 2}, true}, {{1, 2, 0}, true}, {{2, 0, 1}, true},
+        {{1, 0, 2}, false}, {{2, 1, 0}, false}, {{0, 2, 1}, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        splat_scene_photo photo;
+        splat_scene_arrays arrays;
+        splat_scene *scene = NULL;
+        splat_error error;
+        splat_scene_photo_init(&photo);
+        photo.name = "a.png";
+        photo.pixels = pixels;
+        photo.width = photo.height = 4;
+        memcpy(photo.parameters, (const double[]){4, 4, 2, 2}, 4 * sizeof(double));
+        memset(photo.rotation, 0, sizeof photo.rotation);
+        for (int k = 0; k < 3; k++) photo.rotation[3 * k + cases[i].axes[k]] = 1;
+        splat_scene_arrays_init(&arrays);
+        arrays.photos = &photo;
+        arrays.n_photos = 1;
+        splat_status status = splat_scene_create(*state, &arrays, NULL, &scene, &error);
+        bool is_mirror = status == SPLAT_ERROR_ARGUMENT && strstr(error.message, "its determinant must be 1");
+        if (is_mirror == cases[i].is_turn) fail_msg("case %zu: status %d", i, (int)status);
+        splat_scene_close(scene);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(memory_is_the_same_scene_as_files),
                                        cmocka_unit_test(alpha_is_composited),
                                        cmocka_unit_test(given_tests_are_held_out),
-                                       cmocka_unit_test(what_cannot_be_a_photo_is_refused)};
+                                       cmocka_unit_test(what_cannot_be_a_photo_is_refused),
+                                       cmocka_unit_test(exchanges_of_axes_are_turns_or_mirrors)};
     return cmocka_run_group_tests(tests, open_context_group, close_context_group);
 }
