@@ -189,12 +189,12 @@ typedef struct splat_mesh_metrics {
  * splat_model_evaluate. */
 splat_status splat_mesh_evaluate(splat_scene *scene, const char *mesh_path, const splat_view_job *job,
                                  const splat_mesh_draw_options *options, splat_mesh_metrics *mean, splat_error *error);
-/* The same, with results.json and per_view.json in the model folder, under the method "mesh_<name>": the keys of
- * splat_results_write, again with "_covered" at their ends, and "coverage". Errors as above, and IO, STOPPED (nothing
- * is written). */
+/* The same, with results.json and per_view.json in the model folder, under the method "mesh_<name>", with "_<variant>"
+ * after it unless that is NULL: the keys of splat_results_write, again with "_covered" at their ends, and "coverage".
+ * Errors as above, and IO, STOPPED (nothing is written). */
 splat_status splat_mesh_results_write(splat_scene *scene, const char *mesh_path, const splat_view_job *job,
                                       const splat_mesh_draw_options *options, const char *model_path,
-                                      splat_mesh_metrics *mean, splat_error *error);
+                                      const char *variant, splat_mesh_metrics *mean, splat_error *error);
 
 /* splat_contact_sheet_write with rows of photo, mesh and, with a model, its splat; without (NULL) the error (x4) of
  * the mesh. */

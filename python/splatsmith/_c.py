@@ -1903,7 +1903,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_mesh_evaluate": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_view_job),
         POINTER(splat_mesh_draw_options), POINTER(splat_mesh_metrics), POINTER(splat_error)]),
     "splat_mesh_results_write": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_view_job),
-        POINTER(splat_mesh_draw_options), c_char_p, POINTER(splat_mesh_metrics), POINTER(splat_error)]),
+        POINTER(splat_mesh_draw_options), c_char_p, c_char_p, POINTER(splat_mesh_metrics), POINTER(splat_error)]),
     "splat_mesh_contact_sheet_write": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_mesh_draw_options),
         POINTER(splat_model), c_size_t, c_char_p, POINTER(splat_error)]),
     "splat_monitor_options_init_sized": (None, [POINTER(splat_monitor_options), c_size_t]),

@@ -98,14 +98,23 @@ static int measure(cli_session *session, const cli_values *values, const char *v
     return CLI_OK;
 }
 
+/* "r16" where -r says another resolution than the model's; else NULL. */
+static const char *name_resolution(const cli_session *session, const cli_values *values, char text[16])
+{
+    const int resolution = session->scene_options.resolution;
+    if (!values->model_path || resolution == session->config.resolution) return NULL;
+    snprintf(text, 16, "r%d", resolution);
+    return text;
+}
+
 /* The end of a method's name, ours_<iteration>_<variant>: results of other pictures do not replace those of the model's
  * own resolution. */
 static const char *name_variant(const cli_session *session, const cli_values *values, char text[32])
 {
-    const char *colors = values->diffuse_only ? "diffuseonly" : "";
-    bool is_resized = values->model_path && session->scene_options.resolution != session->config.resolution;
-    if (!is_resized) return values->diffuse_only ? colors : NULL;
-    snprintf(text, 32, "%s%sr%d", colors, values->diffuse_only ? "_" : "", session->scene_options.resolution);
+    char size_text[16];
+    const char *size = name_resolution(session, values, size_text);
+    if (!size) return values->diffuse_only ? "diffuseonly" : NULL;
+    snprintf(text, 32, "%s%s", values->diffuse_only ? "diffuseonly_" : "", size);
     return text;
 }
 
@@ -125,14 +134,18 @@ static int evaluate(const cli_values *values)
 /* ---------------------------------------------------------------- a mesh instead of the splat */
 
 /* SuGaR's file beside results.json, when the mesh or the model folder has one of SuGaR's names. */
-static splat_status write_sugar_results(const cli_session *session, const cli_values *values,
+static splat_status write_sugar_results(const cli_session *session, const cli_values *values, const char *size,
                                         const splat_mesh_metrics *test, splat_error *error)
 {
     const char *const names[] = {values->mesh_file, values->model_path};
-    const char *variant = test->textured ? "uvtexture" : NULL, *slash;
+    const char *variant = test->textured ? "uvtexture" : size, *slash;
     bool written = false;
     int refinement = 0;
-    char path[CLI_PATH_MAX], folder[CLI_PATH_MAX];
+    char path[CLI_PATH_MAX], folder[CLI_PATH_MAX], both[32];
+    if (test->textured && size) {
+        snprintf(both, sizeof both, "uvtexture_%s", size);
+        variant = both;
+    }
     snprintf(folder, sizeof folder, "%s", values->model_path);
     while ((slash = strrchr(folder, '/')) && slash > folder && !slash[1]) folder[slash - folder] = '\0';
     if (strncmp(slash ? slash + 1 : folder, "sugarfine_", 10) == 0 &&
@@ -148,6 +161,8 @@ static splat_status write_sugar_results(const cli_session *session, const cli_va
 static int measure_mesh(cli_session *session, const cli_values *values)
 {
     cli_counter c = cli_counter_start("measuring test views", session->scene_info.n_test);
+    char text[16];
+    const char *size = name_resolution(session, values, text);
     splat_mesh_metrics test;
     splat_view_job job;
     splat_error error;
@@ -163,11 +178,11 @@ static int measure_mesh(cli_session *session, const cli_values *values)
     job.user = &c;
     if (values->model_path)
         status = splat_mesh_results_write(session->scene, values->mesh_file, &job, &values->mesh_draw,
-                                          values->model_path, &test, &error);
+                                          values->model_path, size, &test, &error);
     else
         status = splat_mesh_evaluate(session->scene, values->mesh_file, &job, &values->mesh_draw, &test, &error);
     cli_progress_end();
-    if (status == SPLAT_OK && values->model_path) status = write_sugar_results(session, values, &test, &error);
+    if (status == SPLAT_OK && values->model_path) status = write_sugar_results(session, values, size, &test, &error);
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%s", values->mesh_file);
     print_heading(test.all.lpips_net != NULL);

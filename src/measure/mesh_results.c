@@ -36,7 +36,7 @@ static splat_status check_results(const char *model_path, splat_error *error)
 
 splat_status splat_mesh_results_write(splat_scene *scene, const char *mesh_path, const splat_view_job *job,
                                       const splat_mesh_draw_options *options, const char *model_path,
-                                      splat_mesh_metrics *mean, splat_error *error)
+                                      const char *variant, splat_mesh_metrics *mean, splat_error *error)
 {
     splat_view_job own;
     splat_view_job_init(&own);
@@ -50,7 +50,8 @@ splat_status splat_mesh_results_write(splat_scene *scene, const char *mesh_path,
     SPLAT_TRY(check_results(model_path, error));
     view_names names = {0};
     splat_mesh_metrics *views = calloc(n, sizeof *views);
-    char *method = splat_mesh_subject_name(mesh_path);
+    char *name = splat_mesh_subject_name(mesh_path);
+    char *method = name ? splat_format("%s%s%s", name, variant ? "_" : "", variant ? variant : "") : NULL;
     splat_status status = make_names(&names, n, error);
     if (status == SPLAT_OK && (!views || !method))
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu results", n);
@@ -62,6 +63,7 @@ splat_status splat_mesh_results_write(splat_scene *scene, const char *mesh_path,
     if (status == SPLAT_OK)
         status = splat_mesh_results_json_write(model_path, method, mean, views, names.names, n, error);
     free(method);
+    free(name);
     free(views);
     free(names.texts);
     free(names.names);

@@ -189,7 +189,7 @@ static splat_status draw(splat_error *error)
     splat_status status = splat_mesh_views_write(scene, path, &job, SPLAT_MESH_VIEW_COLOR | SPLAT_MESH_VIEW_SHADED,
                                                  NULL, "maps", error);
     if (status == SPLAT_OK) status = splat_mesh_random_views_write(scene, path, NULL, &random, "maps", error);
-    if (status == SPLAT_OK) status = splat_mesh_results_write(scene, path, &job, NULL, "model", &mean, error);
+    if (status == SPLAT_OK) status = splat_mesh_results_write(scene, path, &job, NULL, "model", NULL, &mean, error);
     if (status == SPLAT_OK)
         status = splat_sugar_results_write("model", "sugarmesh_3Dgs7_sdfestim02_sdfnorm02_level03_decim9", NULL,
                                            SCENE, 0, &mean.all, &written, error);

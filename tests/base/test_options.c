@@ -184,7 +184,7 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
             "splat_mesh_draw_options");
     refused(splat_mesh_evaluate(scene, path, &o.job, NULL, &mesh_mean, e), "splat_view_job");
     refused(splat_mesh_evaluate(scene, path, &job, &o.draw, &mesh_mean, e), "splat_mesh_draw_options");
-    refused(splat_mesh_results_write(scene, path, &o.job, NULL, "absent", &mesh_mean, e), "splat_view_job");
+    refused(splat_mesh_results_write(scene, path, &o.job, NULL, "absent", NULL, &mesh_mean, e), "splat_view_job");
     refused(splat_mesh_random_views_write(scene, path, NULL, &o.random, "absent", e), "splat_random_views_options");
     refused(splat_train_options_check(&o.train, e), "splat_train_options");
     refused(splat_trainer_create(context, scene, &o.train, &no_trainer, e), "splat_train_options");

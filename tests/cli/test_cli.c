@@ -10,6 +10,7 @@
 #include "data_fixture.h"
 #include "io/splat/formats.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -211,6 +212,23 @@ static void test_eval(void **state)
     RUN_OUT(0, "\ntest             2 ", "eval", "--ply", "model/point_cloud/iteration_20/point_cloud.ply", "-s",
             "scene"); /* every 8th of 12 */
     RUN_ERR(1, "model", "eval", "-m", "model", "--iteration", "25");
+}
+
+/* A mesh measured on photos of another size leaves the results of the model's own size as they were. */
+static void test_eval_mesh(void **state)
+{
+    (void)state;
+    write_text("wall.obj", "v -5 -5 0\nv 5 -5 0\nv 0 5 0\nf 1 2 3\nf 1 3 2\n");
+    RUN_OUT(0, "wall.obj", "eval", "--mesh", "wall.obj", "-m", "model");
+    json_t *before = json_load_file("model/results.json", 0, NULL);
+    RUN_OUT(0, "wall.obj", "eval", "--mesh", "wall.obj", "-m", "model", "-r", "2");
+    json_t *after = json_load_file("model/results.json", 0, NULL);
+    assert_non_null(json_object_get(before, "mesh_wall"));
+    assert_null(json_object_get(before, "mesh_wall_r2"));
+    assert_non_null(json_object_get(after, "mesh_wall_r2"));
+    assert_true(json_equal(json_object_get(before, "mesh_wall"), json_object_get(after, "mesh_wall")));
+    json_decref(before);
+    json_decref(after);
 }
 
 static void test_render(void **state)
@@ -456,7 +474,7 @@ int main(void)
         cmocka_unit_test(test_delete_first),
         cmocka_unit_test(test_output_names),
         cmocka_unit_test(test_eval),
-        cmocka_unit_test(test_render),
+        cmocka_unit_test(test_eval_mesh), cmocka_unit_test(test_render),
         cmocka_unit_test(test_render_maps),
         cmocka_unit_test(test_export),
         cmocka_unit_test(test_contact_sheet),

@@ -231,7 +231,7 @@ static void visitors_see_each_view_and_may_stop(void **state)
     assert_int_equal(mean.all.n_views, 1);
     must(splat_folder_delete("stopped", &error), &error);
     must(splat_folder_create("stopped", &error), &error);
-    assert_int_equal(splat_mesh_results_write(scene, "ball.ply", &job, NULL, "stopped", &mean, &error),
+    assert_int_equal(splat_mesh_results_write(scene, "ball.ply", &job, NULL, "stopped", NULL, &mean, &error),
                      SPLAT_ERROR_STOPPED);
     assert_false(splat_path_exists("stopped/results.json"));
 }
