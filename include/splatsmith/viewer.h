@@ -28,6 +28,7 @@ typedef struct splat_viewer_options {
     const char *sibr_host; /* where they are, an address as `host`; NULL: 127.0.0.1, whatever `host` is */
     int n_ports;       /* how many ports are tried, from `port` on, until one is not busy; 1 */
     double pause_limit; /* a pause without any client ends by itself after so many seconds, above 0; 300 */
+    int n_sibr_ports;  /* how many ports are tried, from `sibr_port` on; 1 */
 } splat_viewer_options;
 
 void splat_viewer_options_init_sized(splat_viewer_options *options, size_t size);

@@ -1233,6 +1233,7 @@ splat_viewer_options._fields_ = [
     ("sibr_host", c_char_p),
     ("n_ports", c_int),
     ("pause_limit", c_double),
+    ("n_sibr_ports", c_int),
 ]
 splat_lpips_options._fields_ = [
     ("size", c_size_t),

@@ -253,6 +253,7 @@ class ViewerOptions(TypedDict, total=False):
     sibr_host: PathLike
     n_ports: int
     pause_limit: float
+    n_sibr_ports: int
 
 
 class LpipsOptions(TypedDict, total=False):

@@ -51,6 +51,8 @@ static int show(cli_session *session, const cli_values *values, const char *mesh
 
 /* ---------------------------------------------------------------- what is to be shown */
 
+#define TAKES "view takes a model folder, the folder of a scene, a splat or a mesh"
+
 static bool ends_with(const char *path, const char *ending)
 {
     const size_t n = strlen(path), m = strlen(ending);
@@ -85,6 +87,17 @@ static bool is_mesh(const char *path)
     return is;
 }
 
+/* Whether a file could be a splat, by its ending or else its content; a damaged one may be. */
+static bool may_be_splat(const char *path)
+{
+    splat_model_info info;
+    splat_file_format format;
+    splat_error error;
+    for (size_t i = 0; splat_model_get_format(i, &format); i++)
+        if (ends_with(path, format.ending)) return true;
+    return splat_model_describe(path, &info, &error) == SPLAT_OK;
+}
+
 static int show_mesh(const cli_values *values)
 {
     static const char *const of_splats[] = {"iteration", "render_mode", "kernel_size", "sh_degree",
@@ -109,6 +122,8 @@ static int show_scene(const cli_values *values)
                          "the points of a scene are shown"))
         return CLI_USAGE;
     int code = cli_session_open_points(&session, values);
+    if (values->operand && !session.scene)
+        cli_notice("%s is no model folder, so it is read as a scene; " TAKES, values->operand);
     if (code == CLI_OK) code = show(&session, values, NULL, values->scene.source_path);
     cli_session_close(&session);
     return code;
@@ -135,13 +150,16 @@ int cmd_view(const cli_values *values)
         return CLI_USAGE;
     }
     if (values->operand && stat(values->operand, &about) != 0) {
-        cli_error("cannot open %s: %s; view takes a model folder, the folder of a scene, a splat or a mesh",
-                  values->operand, strerror(errno));
+        cli_error("cannot open %s: %s; " TAKES, values->operand, strerror(errno));
         return CLI_FAILED;
     }
     if (!values->operand && own.scene.source_path && !values->model_path && !values->ply) return show_scene(&own);
     if (!values->operand) return show_splat(&own);
     if (!is_folder && is_mesh(values->operand)) return show_mesh(&own);
+    if (!is_folder && !may_be_splat(values->operand)) {
+        cli_error("%s is a file of an unknown type; " TAKES, values->operand);
+        return CLI_FAILED;
+    }
     if (!is_folder) {
         own.ply = values->operand;
         return show_splat(&own);

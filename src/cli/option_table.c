@@ -642,7 +642,8 @@ const cli_option cli_options[] = {
      "the next one that is not busy)",
      "not shown"},
     {"sibr", 0, NULL, VIEW | TRAIN | COARSE | REFINE, ADVANCED(MACHINE), PORT(viewer.sibr_port, "6009"),
-     "listen for the network viewers of the original 3D Gaussian splatting (SIBR), at this port (0: any that is free); "
+     "listen for the network viewers of the original 3D Gaussian splatting (SIBR), at this port (0: any that is free; "
+     "without a port: 6009, or the next one that is not busy); "
      "their protocol knows no token: who reaches the port may look and hold the training", "not listened for"},
     {"sibr_host", 0, NULL, VIEW | TRAIN | COARSE | REFINE, ADVANCED(MACHINE), TEXT(viewer.sibr_host, "ADDRESS"),
      "the address of this machine where --sibr listens; any but 127.0.0.1 lets in whoever reaches it", "127.0.0.1"},

@@ -41,6 +41,14 @@ bool cli_viewer_is_wanted(const cli_values *values)
     return values->viewer_port >= 0 || values->viewer.sibr_port >= 0;
 }
 
+void cli_viewer_tell_unused(const cli_values *values)
+{
+    static const char *const names[] = {"viewer_stay", "viewer_budget", "viewer_pause_limit"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (!cli_viewer_is_wanted(values) && cli_given(values, names[i]))
+            cli_notice("--%s has no effect without --viewer or --sibr", names[i]);
+}
+
 /* The last name of a path; "." and "garden/" have one, too. */
 static const char *name_of(const char *path)
 {
@@ -55,6 +63,7 @@ int cli_viewer_open(const cli_values *values, int port, bool is_named, const cha
     splat_viewer_options options = values->viewer;
     options.port = port;
     options.n_ports = is_named ? 1 : PORTS_TRIED;
+    options.n_sibr_ports = cli_names_value(values, "sibr") ? 1 : PORTS_TRIED;
     options.title = resolved ? name_of(resolved) : path ? name_of(path) : NULL;
     options.budget = 0.01 * values->viewer_budget;
     splat_status status = splat_viewer_open(&options, viewer, &error);
@@ -62,6 +71,9 @@ int cli_viewer_open(const cli_values *values, int port, bool is_named, const cha
     if (status != SPLAT_OK) return cli_report(&error);
     const int found = splat_viewer_get_port(*viewer);
     if (port > 0 && found != port) cli_notice("port %d is busy; the page is at port %d", port, found);
+    const int sibr_port = splat_viewer_get_sibr_port(*viewer);
+    if (options.sibr_port > 0 && sibr_port != options.sibr_port)
+        cli_notice("port %d is busy; SIBR's viewers are listened for at port %d", options.sibr_port, sibr_port);
     return CLI_OK;
 }
 
@@ -70,6 +82,7 @@ int cli_viewer_begin(const cli_values *values, const char *path, const char *sta
 {
     splat_error error;
     *viewer = values->shared_viewer;
+    if (!values->outcome) cli_viewer_tell_unused(values); /* a pipeline says it once */
     if (!*viewer && !cli_viewer_is_wanted(values)) return CLI_OK;
     const bool is_named = cli_names_value(values, "viewer");
     int code = *viewer ? CLI_OK : cli_viewer_open(values, values->viewer_port, is_named, path, viewer);

@@ -6,8 +6,10 @@
 
 /* Whether --viewer or --sibr asks for one beside a training. */
 bool cli_viewer_is_wanted(const cli_values *values);
+/* Prints a notice for each option of a viewer that is given and has no effect, as nothing asks for a viewer. */
+void cli_viewer_tell_unused(const cli_values *values);
 /* Opens a viewer with its page at a port (-1: without a page), or at the next that is not busy, unless the command line
- * names it. Returns an exit code. */
+ * names it; with --sibr the same holds for that port. Returns an exit code. */
 int cli_viewer_open(const cli_values *values, int port, bool is_named, const char *path, splat_viewer **viewer);
 /* Says where to look. */
 void cli_viewer_tell(const cli_values *values, const splat_viewer *viewer);

@@ -262,10 +262,14 @@ static int port_of(int s)
     return ntohs(address.any.sa_family == AF_INET6 ? address.v6.sin6_port : address.v4.sin_port);
 }
 
-static splat_status listen_at(splat_sibr *sibr, const char *host, int port, splat_error *error)
+/* At the first of n_ports ports that is not busy. */
+static splat_status listen_at(splat_sibr *sibr, const char *host, int port, int n_ports, splat_error *error)
 {
-    sibr->listening = splat_viewer_listen(host, port);
-    if (sibr->listening >= 0) return SPLAT_OK;
+    for (int i = 0; i < n_ports && port + i <= 65535; i++) {
+        sibr->listening = splat_viewer_listen(host, port + i);
+        if (sibr->listening >= 0) return SPLAT_OK;
+        if (errno != EADDRINUSE) break;
+    }
     if (errno == EINVAL)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`sibr_host` takes an address in numbers, such as 127.0.0.1 or 0.0.0.0, not '%.60s'", host);
@@ -281,12 +285,12 @@ static void give_back(splat_sibr *sibr)
     free(sibr);
 }
 
-splat_status splat_sibr_start(splat_viewer *viewer, const char *host, int port, splat_error *error)
+splat_status splat_sibr_start(splat_viewer *viewer, const char *host, int port, int n_ports, splat_error *error)
 {
     splat_sibr *sibr = malloc(sizeof *sibr);
     if (!sibr) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a viewer");
     *sibr = (splat_sibr){.viewer = viewer, .listening = -1, .wake = eventfd(0, EFD_CLOEXEC)};
-    splat_status status = sibr->wake >= 0 ? listen_at(sibr, host ? host : "127.0.0.1", port, error)
+    splat_status status = sibr->wake >= 0 ? listen_at(sibr, host ? host : "127.0.0.1", port, n_ports, error)
                                           : splat_fail(error, SPLAT_ERROR_IO, "no descriptor for a viewer");
     if (status == SPLAT_OK) {
         viewer->sibr_port = port_of(sibr->listening);

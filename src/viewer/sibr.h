@@ -10,7 +10,7 @@
  * sibr_port. One connection is served at a time, others are closed. A client whose last request had no `train` holds a
  * training until it asks otherwise, some page does, or it goes; one that says nothing for half a minute has gone. What
  * is not of the protocol closes the connection. Errors: ARGUMENT (host), IO (the port is taken), MEMORY. */
-splat_status splat_sibr_start(splat_viewer *viewer, const char *host, int port, splat_error *error);
+splat_status splat_sibr_start(splat_viewer *viewer, const char *host, int port, int n_ports, splat_error *error);
 /* Ends the connection, the thread and the listening. */
 void splat_sibr_stop(splat_viewer *viewer);
 

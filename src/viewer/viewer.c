@@ -17,7 +17,7 @@
 void splat_viewer_options_init_sized(splat_viewer_options *options, size_t size)
 {
     const splat_viewer_options defaults = {.port = 8080, .n_ports = 1, .budget = 0.05, .sibr_port = -1,
-                                           .pause_limit = 300};
+                                           .pause_limit = 300, .n_sibr_ports = 1};
     splat_options_give(options, size, &defaults, sizeof defaults);
 }
 
@@ -62,8 +62,9 @@ splat_status splat_viewer_open(const splat_viewer_options *options, splat_viewer
     if (!(own.budget > 0 && own.budget <= 1))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`viewer_budget` is a share of the time above 0 and at most all of it, not %g", own.budget);
-    if (own.n_ports < 1)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a viewer tries at least one port, not %d", own.n_ports);
+    if (own.n_ports < 1 || own.n_sibr_ports < 1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a viewer tries at least one port, not %d",
+                          own.n_ports < 1 ? own.n_ports : own.n_sibr_ports);
     if (!(own.pause_limit > 0))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`viewer_pause_limit` is a time above 0 seconds, not %g",
                           own.pause_limit);
@@ -77,7 +78,8 @@ splat_status splat_viewer_open(const splat_viewer_options *options, splat_viewer
     v->n_ports = own.n_ports;
     splat_status status = make_token(v->token, error);
     if (status == SPLAT_OK && own.port >= 0) status = splat_viewer_server_start(v, error);
-    if (status == SPLAT_OK && own.sibr_port >= 0) status = splat_sibr_start(v, own.sibr_host, own.sibr_port, error);
+    if (status == SPLAT_OK && own.sibr_port >= 0)
+        status = splat_sibr_start(v, own.sibr_host, own.sibr_port, own.n_sibr_ports, error);
     if (status != SPLAT_OK) {
         splat_viewer_close(v);
         return status;

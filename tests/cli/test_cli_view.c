@@ -23,6 +23,7 @@ static int set_up(void **state)
     (void)state;
     if (!has_binary() || !enter_work_folder()) return 1;
     write_text("triangle.obj", TRIANGLE);
+    write_text("notes.txt", "a letter\n");
     write_text("points.ply", VERTEX "end_header\n0 0 0\n");
     write_text("empty.ply", VERTEX "element face 0\nproperty list uchar int vertex_indices\nend_header\n0 0 0\n");
     if (mkdir("nothing", 0755) != 0) return 1;
@@ -83,6 +84,28 @@ static void a_busy_port(void **state)
     RUN_ERR(0, "port 8080 is busy; the page is at port 80", "train", "-s", "tiny", "-m", "next", "-n", "2", "--viewer",
             ON_CPU);
     close(s);
+    s = listen_at(6009);
+    RUN_ERR(0, "port 6009 is busy; SIBR's viewers are listened for at port 60", "train", "-s", "tiny", "-m", "sibr",
+            "-n", "2", "--sibr", ON_CPU);
+    RUN_ERR(1, "cannot listen for SIBR's viewers at 127.0.0.1, port 6009", "train", "-s", "tiny", "-m", "sibr_busy",
+            "--sibr", "6009", ON_CPU);
+    close(s);
+}
+
+static void options_without_a_viewer(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"stay", "budget", "pause_limit"};
+    char text[100];
+    run("train", "-s", "tiny", "-m", "unseen", "-n", "2", "--viewer_stay", "--viewer_budget", "7",
+        "--viewer_pause_limit", "9", ON_CPU, (char *)NULL);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        snprintf(text, sizeof text, "--viewer_%s has no effect without --viewer or --sibr", names[i]);
+        assert_non_null(strstr(standard_error, text));
+    }
+    if (!has_viewer) skip();
+    RUN_ERR(0, "", "train", "-s", "tiny", "-m", "seen", "-n", "2", "--viewer_budget", "7", "--viewer", "0", ON_CPU);
+    assert_null(strstr(standard_error, "has no effect"));
 }
 
 static void what_is_none_of_them(void **state)
@@ -95,7 +118,10 @@ static void what_is_none_of_them(void **state)
             ON_CPU);
     RUN_ERR(1, "points.ply", "view", "points.ply", "--port", "0");
     RUN_ERR(2, "no faces", "view", "empty.ply", "--port", "0");
-    RUN_ERR(1, "nothing", "view", "nothing", "--port", "0");
+    RUN_ERR(1, "nothing is no model folder, so it is read as a scene; view takes a model folder, the folder of a scene, "
+               "a splat or a mesh", "view", "nothing", "--port", "0", ON_CPU);
+    RUN_ERR(1, "notes.txt is a file of an unknown type; view takes a model folder, the folder of a scene, a splat or a "
+               "mesh", "view", "notes.txt", "--port", "0", ON_CPU);
 }
 
 static void options_that_do_not_go_with_them(void **state)
@@ -113,6 +139,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scenes_and_meshes),
         cmocka_unit_test(a_busy_port),
+        cmocka_unit_test(options_without_a_viewer),
         cmocka_unit_test(what_is_none_of_them),
         cmocka_unit_test(options_that_do_not_go_with_them),
     };
