@@ -35,6 +35,7 @@ typedef struct pipeline_run {
     int lock;                    /* of the folder; -1: none */
     json_t *files, *files_before; /* names of results in the folder, and those of the run before */
     run_state cameras;           /* WAITING: the scene had them */
+    int cameras_code;            /* exit code of finding them */
     splat_cameras_info cameras_info;
     stage_run stages[STAGES_MAX];
 } pipeline_run;
@@ -68,6 +69,7 @@ static bool options_agree(const cli_values *v)
             if ((v->low_poly || v->high_poly) && cli_given(v, preset[i]))
                 cli_notice("--%s has no effect: --%s_poly sets it", preset[i], v->low_poly ? "low" : "high");
         pipeline_notice_unused(v);
+        cli_viewer_tell_unused(v);
         return true;
     }
     return false;
@@ -206,6 +208,35 @@ static json_t *stage_row(const stage_run *s, const char *name)
     return row;
 }
 
+/* Of all runs that looked for them, as cameras.json says. */
+static double cameras_seconds(const pipeline_run *r)
+{
+    const char *stage;
+    json_t *row, *root = stage_json_load(r->p.cameras);
+    double seconds = 0;
+    json_object_foreach(json_object_get(root, "stages"), stage, row)
+        seconds += json_number_value(json_object_get(row, "seconds"));
+    json_decref(root);
+    return seconds;
+}
+
+static json_t *cameras_row(const pipeline_run *r)
+{
+    json_t *row = json_object(), *results = json_object();
+    json_object_set_new(row, "stage", json_string("cameras"));
+    json_object_set_new(row, "state", json_string(state_names[r->cameras]));
+    json_object_set_new(results, "n_photos", json_integer((json_int_t)r->cameras_info.n_photos));
+    json_object_set_new(results, "n_registered", json_integer((json_int_t)r->cameras_info.n_registered));
+    if (r->cameras == COMPLETE || r->cameras == DONE_BEFORE) {
+        json_object_set_new(row, "seconds", json_real(cameras_seconds(r)));
+        json_object_set(row, "results", results);
+    } else {
+        json_object_set_new(row, "exit_code", json_integer(r->cameras_code));
+    }
+    json_decref(results);
+    return row;
+}
+
 static int write_overview(const pipeline_run *r)
 {
     json_t *root = json_object(), *rows = json_array();
@@ -213,6 +244,7 @@ static int write_overview(const pipeline_run *r)
     json_object_set_new(root, "version", json_string(splat_version()));
     if (r->command) stage_json_set_text(root, "command", r->command);
     stage_json_set_text(root, "scene", r->p.scene);
+    if (r->cameras != WAITING) json_array_append_new(rows, cameras_row(r));
     for (size_t i = 0; i < pipeline_n_stages; i++)
         json_array_append_new(rows, stage_row(&r->stages[i], pipeline_stages[i].name));
     json_object_set_new(root, "stages", rows);
@@ -455,18 +487,6 @@ static int run_stage(pipeline_run *r, size_t i)
 
 /* ---------------------------------------------------------------- the table at the end */
 
-/* Of all runs that looked for them, as cameras.json says. */
-static double cameras_seconds(const pipeline_run *r)
-{
-    const char *stage;
-    json_t *row, *root = stage_json_load(r->p.cameras);
-    double seconds = 0;
-    json_object_foreach(json_object_get(root, "stages"), stage, row)
-        seconds += json_number_value(json_object_get(row, "seconds"));
-    json_decref(root);
-    return seconds;
-}
-
 /* Photos alone: finding their cameras often takes longer than the stages. */
 static void print_cameras(const pipeline_run *r)
 {
@@ -514,6 +534,7 @@ static int find_cameras(pipeline_run *r)
     int code = cli_find_cameras(r->p.values, r->p.values->scene.source_path, folder, &r->cameras_info);
     r->cameras = code >= 128 ? STOPPED : code != CLI_OK ? FAILED
                  : r->cameras_info.is_done_before ? DONE_BEFORE : COMPLETE;
+    r->cameras_code = code;
     if (code != CLI_OK) return code;
     values = *r->p.values;
     cli_take_cameras(&values, folder);

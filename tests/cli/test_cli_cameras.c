@@ -2,6 +2,8 @@
 #include "capture_fixture.h"
 #include "cli_fixture.h"
 
+#include <jansson.h>
+
 static int begin_again(void **state)
 {
     (void)state;
@@ -83,6 +85,19 @@ static void runs_by_default_share_their_cameras(void **state)
     assert_true(exists("photos_output/b/cfg_args"));
 }
 
+/* The first row of pipeline.json is that of the cameras; the number is the row's own or one of its results. */
+static void check_cameras_row(const char *state, const char *key, int wanted)
+{
+    json_t *overview = json_load_file("out/pipeline.json", JSON_REJECT_DUPLICATES, NULL);
+    const json_t *row = json_array_get(json_object_get(overview, "stages"), 0);
+    const json_t *number = json_object_get(row, key), *results = json_object_get(row, "results");
+    assert_string_equal(json_string_value(json_object_get(row, "stage")), "cameras");
+    assert_string_equal(json_string_value(json_object_get(row, "state")), state);
+    assert_int_equal(json_integer_value(number ? number : json_object_get(results, key)), wanted);
+    if (results) assert_true(json_number_value(json_object_get(row, "seconds")) > 0);
+    json_decref(overview);
+}
+
 static void a_pipeline_begins_with_photos(void **state)
 {
     (void)state;
@@ -92,6 +107,7 @@ static void a_pipeline_begins_with_photos(void **state)
             getenv("FAKE_COLMAP"), "--iterations", "5");
     assert_true(exists("out/pipeline.json"));
     assert_non_null(strstr(standard_output, "\ncameras  failed\n"));
+    check_cameras_row("failed", "exit_code", 1);
     unsetenv("FAKE_FAULT");
     RUN_ERR(2, "new ones would not fit", "pipeline", "-s", "photos", "-o", "out", "-c", "model");
     run("pipeline", "-s", "photos", "-o", "out", "--colmap", getenv("FAKE_COLMAP"), "--iterations", "5",
@@ -99,6 +115,7 @@ static void a_pipeline_begins_with_photos(void **state)
     assert_non_null(strstr(standard_output, "cameras: 8 of 8 photos"));
     assert_non_null(strstr(standard_output, "\ncameras  complete  "));
     assert_non_null(strstr(standard_output, " 8 of 8 photos\ntrain    complete"));
+    check_cameras_row("complete", "n_registered", 8);
     assert_true(file_contains("out/train/cfg_args", "out/cameras'"));
     assert_true(file_contains("out/train/stage.json", "\"complete\": true"));
     run("pipeline", "-s", "photos", "-o", "out", "--iterations", "5", "--skip_coarse", "--skip_refine",
@@ -106,6 +123,7 @@ static void a_pipeline_begins_with_photos(void **state)
     assert_non_null(strstr(standard_output, "cameras: found before"));
     assert_non_null(strstr(standard_output, "[1/5] train: done before"));
     assert_non_null(strstr(standard_output, "\ncameras  done before "));
+    check_cameras_row("done before", "n_photos", 8);
     make_photo("photos/p002.png", 32, 24, 99);
     run("pipeline", "-s", "photos", "-o", "out", "--iterations", "5", "--skip_coarse", "--skip_refine",
         "--skip_texture", "--colmap", getenv("FAKE_COLMAP"), NULL);
