@@ -118,8 +118,8 @@ static void what_is_none_of_them(void **state)
             ON_CPU);
     RUN_ERR(1, "points.ply", "view", "points.ply", "--port", "0");
     RUN_ERR(2, "no faces", "view", "empty.ply", "--port", "0");
-    RUN_ERR(1, "nothing is no model folder, so it is read as a scene; view takes a model folder, the folder of a scene, "
-               "a splat or a mesh", "view", "nothing", "--port", "0", ON_CPU);
+    RUN_ERR(1, "nothing is no model folder, so it is read as a scene; view takes a model folder, the folder of a "
+               "scene, a splat or a mesh", "view", "nothing", "--port", "0", ON_CPU);
     RUN_ERR(1, "notes.txt is a file of an unknown type; view takes a model folder, the folder of a scene, a splat or a "
                "mesh", "view", "notes.txt", "--port", "0", ON_CPU);
 }
