@@ -1,19 +1,11 @@
 /* Atomic saves where they are not plain: through links, over files with modes of their own. */
 #include "base/file.h"
+#include "check.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
 
 static int enter_empty_folder(void **state)
 {

@@ -35,7 +35,7 @@ static int begin(void **state)
 
 static void expect_found(void)
 {
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_int_equal(info.n_photos, 12);
     assert_int_equal(info.n_registered, 12);
     assert_int_equal(info.n_points, 40);
@@ -43,7 +43,7 @@ static void expect_found(void)
     assert_string_equal(info.camera_model, "SIMPLE_RADIAL");
     assert_int_equal(info.matcher, SPLAT_MATCHER_EXHAUSTIVE);
     assert_false(info.is_done_before);
-    assert_string_equal(log_text, "");
+    assert_string_equal(search_log, "");
     assert_string_equal(last_stage, "mapping");
     assert_true(splat_path_exists("scene/images/p007.png"));
     assert_true(splat_path_exists("scene/sparse/0/images.bin"));
@@ -87,13 +87,13 @@ static void a_gpu_is_used_when_it_is_built_in_and_given_up_when_it_fails(void **
 {
     (void)state;
     setenv("FAKE_CUDA", "with", 1);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("--SiftExtraction.use_gpu 1 --SiftExtraction.max_image_size 2400 "
                        "--SiftExtraction.max_num_features 8192"));
     assert_true(called("--SiftMatching.use_gpu 1"));
     splat_folder_delete("scene", NULL);
     setenv("FAKE_FAULT", "feature_extractor:gpu", 1);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     expect_said("is tried without");
     assert_true(called("--SiftExtraction.use_gpu 0"));
     assert_true(called("--SiftMatching.use_gpu 0"));
@@ -106,13 +106,13 @@ static void photos_of_one_size_from_twenty_on_get_opencv(void **state)
     (void)state;
     make_photos("photos", 20);
     options.threads = 3;
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("--ImageReader.camera_model OPENCV --ImageReader.single_camera 1"));
     assert_true(called("--SiftExtraction.num_threads 3"));
     assert_true(called("--Mapper.num_threads 3"));
     expect_said("12 of 20 photos have cameras; there are none for p013.png, p014.png");
     options.camera_model = "opencv_fisheye";
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("--ImageReader.camera_model OPENCV_FISHEYE"));
     expect_said("the camera model is another");
 }
@@ -121,7 +121,7 @@ static void photos_of_several_sizes_have_cameras_of_their_own(void **state)
 {
     (void)state;
     make_photo("photos/p013.png", 24, 32, 1);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("--ImageReader.camera_model SIMPLE_RADIAL --ImageReader.single_camera 0 --Sift"));
 }
 
@@ -134,13 +134,13 @@ static void make_zoomed(const char *path, int focal_mm)
     size_t size, n = 74;
     assert_int_equal(sizeof exif, n + 1);
     exif[10 + 0x2c + 3] = (uint8_t)focal_mm;
-    must_succeed(splat_jpeg_encode(path, 32, 24, pixels, 90, &jpeg, &size, &error), &error);
+    must(splat_jpeg_encode(path, 32, 24, pixels, 90, &jpeg, &size, &search_error), &search_error);
     file = malloc(size + n);
     assert_non_null(file);
     memcpy(file, jpeg, 2);
     memcpy(file + 2, exif, n);
     memcpy(file + 2 + n, jpeg + 2, size - 2);
-    must_succeed(splat_file_write(path, file, size + n, &error), &error);
+    must(splat_file_write(path, file, size + n, &search_error), &search_error);
     free(jpeg);
     free(file);
 }
@@ -150,15 +150,15 @@ static void photos_of_several_zooms_have_cameras_of_their_own(void **state)
     (void)state;
     char path[100];
     splat_folder_delete("photos", NULL);
-    must_succeed(splat_folder_create("photos", &error), &error);
+    must(splat_folder_create("photos", &search_error), &search_error);
     for (int i = 0; i < 20; i++) {
         snprintf(path, sizeof path, "photos/%02d.jpg", i);
         make_zoomed(path, 24);
     }
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("--ImageReader.camera_model OPENCV --ImageReader.single_camera 1"));
     make_zoomed("photos/07.jpg", 70);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("--ImageReader.camera_model SIMPLE_RADIAL --ImageReader.single_camera 0"));
 }
 
@@ -174,12 +174,12 @@ static void folders_of_one_size_each_share_a_camera(void **state)
         make_photo(path, 32, 24, i);
     }
     options.source = "rigs";
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("--ImageReader.single_camera 0 --ImageReader.single_camera_per_folder 1"));
     assert_true(file_has("scene/photos.txt", "left/0.png\nleft/1.png"));
     assert_true(splat_path_exists("scene/images/right/3.png"));
     make_photo("rigs/images/left/9.png", 32, 24, 9);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_false(called("single_camera_per_folder"));
 }
 
@@ -188,7 +188,7 @@ static void few_photos_ask_for_smaller_models(void **state)
     (void)state;
     splat_folder_delete("photos", NULL);
     make_photos("photos", 9);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("--Mapper.min_model_size 3"));
 }
 
@@ -196,7 +196,7 @@ static void many_photos_are_compared_with_neighbours(void **state)
 {
     (void)state;
     make_photos("photos", 151);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_int_equal(info.matcher, SPLAT_MATCHER_SEQUENTIAL);
     assert_true(called("sequential_matcher"));
     assert_true(called("--SequentialMatching.overlap 20"));
@@ -207,7 +207,7 @@ static void many_photos_are_compared_with_neighbours(void **state)
     expect_said("only 12 of 151 photos have cameras");
     expect_said("and 127 more");
     options.matcher = SPLAT_MATCHER_EXHAUSTIVE;
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_int_equal(info.matcher, SPLAT_MATCHER_EXHAUSTIVE);
     assert_true(called("exhaustive_matcher"));
     assert_true(called("--ExhaustiveMatching.block_size 18"));
@@ -218,10 +218,10 @@ static void many_photos_are_compared_with_neighbours(void **state)
 static void what_cannot_be_read_is_left_out(void **state)
 {
     (void)state;
-    must_succeed(splat_file_write("photos/p000.jpg", "no jpeg", 7, &error), &error);
-    must_succeed(splat_file_write("photos/IMG_1.HEIC", "heic", 4, &error), &error);
-    must_succeed(splat_file_write("photos/notes.txt", "text", 4, &error), &error);
-    must_succeed(find(), &error);
+    must(splat_file_write("photos/p000.jpg", "no jpeg", 7, &search_error), &search_error);
+    must(splat_file_write("photos/IMG_1.HEIC", "heic", 4, &search_error), &search_error);
+    must(splat_file_write("photos/notes.txt", "text", 4, &search_error), &search_error);
+    must(find(), &search_error);
     assert_int_equal(info.n_photos, 12);
     expect_said("warning: 1 photo cannot be read and is left out: p000.jpg");
     expect_said("warning: 1 picture of other formats is left out (IMG_1.HEIC); convert");
@@ -232,20 +232,20 @@ static void what_cannot_be_read_is_left_out(void **state)
 static void the_quality_of_features_is_an_option(void **state)
 {
     (void)state;
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("--SiftExtraction.max_image_size 1600 --SiftExtraction.max_num_features 4096"));
     options.quality = SPLAT_CAMERA_QUALITY_MEDIUM; /* another word for the same */
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(info.is_done_before);
     options.quality = SPLAT_CAMERA_QUALITY_LOW; /* the same folder: the features are others now */
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     expect_said("the quality of features is another");
     assert_false(info.is_done_before);
     assert_true(called("--SiftExtraction.max_image_size 1000 --SiftExtraction.max_num_features 2048"));
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(info.is_done_before);
     options.quality = SPLAT_CAMERA_QUALITY_HIGH;
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("--SiftExtraction.max_image_size 2400 --SiftExtraction.max_num_features 8192"));
     options.quality = (splat_camera_quality)4;
     expect_error(SPLAT_ERROR_ARGUMENT, "`camera_quality` is 4; it must be one of auto|low|medium|high");
@@ -256,18 +256,18 @@ static void numbered_photos_suggest_their_neighbours(void **state)
     (void)state;
     make_photos("photos", 100);
     options.threads = 1;
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     expect_said("notice: comparing all pairs of 100 photos may take 14 minutes; the names are numbered in order, so "
                 "`matcher sequential`, which compares neighbours, is faster");
     options.threads = 2; /* half the time */
     splat_folder_delete("scene", NULL);
-    must_succeed(find(), &error);
-    assert_null(strstr(log_text, "may take"));
+    must(find(), &search_error);
+    assert_null(strstr(search_log, "may take"));
     options.threads = 1;
     splat_folder_delete("scene", NULL);
     make_photo("photos/extra.png", 32, 24, 1);
-    must_succeed(find(), &error);
-    assert_null(strstr(log_text, "may take"));
+    must(find(), &search_error);
+    assert_null(strstr(search_log, "may take"));
 }
 
 static void sequences_are_known_by_their_names(void **state)
@@ -295,7 +295,7 @@ static void the_largest_of_several_models_counts(void **state)
     make_model("models/0", 1, 3);
     make_model("models/1", 4, 11);
     make_model("models/2", 4, 5);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_int_equal(info.n_models, 3);
     assert_int_equal(info.n_registered, 8);
     expect_said("notice: 8 of 12 photos have cameras; there are none for p001.png, p002.png, p003.png, p012.png\n");
@@ -308,18 +308,18 @@ static void too_few_cameras_are_a_warning(void **state)
     (void)state;
     splat_folder_delete("models", NULL);
     make_model("models/0", 1, 7);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     expect_said("warning: only 7 of 12 photos have cameras; there are none for p008.png");
     expect_said("take more photos between those");
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(info.is_done_before);
-    assert_string_equal(log_text, ""); /* once is enough */
+    assert_string_equal(search_log, ""); /* once is enough */
     options.folder = "other"; /* 60 % are enough */
     splat_folder_delete("other", NULL);
     splat_folder_delete("models", NULL);
     make_model("models/0", 1, 8);
-    must_succeed(find(), &error);
-    assert_null(strstr(log_text, "warning"));
+    must(find(), &search_error);
+    assert_null(strstr(search_log, "warning"));
 }
 
 /* ---------------------------------------------------------------- faults */
@@ -359,7 +359,7 @@ static void every_fault_is_one_sentence_with_advice(void **state)
         splat_folder_delete("scene", NULL);
         setenv("FAKE_FAULT", cases[i].fault, 1);
         expect_error(cases[i].status, cases[i].says);
-        assert_non_null(strstr(error.file, "scene/colmap.log"));
+        assert_non_null(strstr(search_error.file, "scene/colmap.log"));
         assert_false(splat_path_exists("scene/sparse"));
         if (cases[i].status == SPLAT_ERROR_IO) expect_said("the last lines of");
     }
@@ -374,9 +374,9 @@ static void refused_pose_files_are_named(void **state)
 {
     (void)state;
     static const char cut[] = "<?xml version=\"1.0\"?>\n<docum";
-    must_succeed(splat_file_write("photos/cameras.xml", cut, sizeof cut - 1, &error), &error);
-    must_succeed(splat_file_write("photos/registration.csv", "name,x,y\n", 9, &error), &error);
-    must_succeed(splat_file_write("photos/poses.json", "{}", 2, &error), &error);
+    must(splat_file_write("photos/cameras.xml", cut, sizeof cut - 1, &search_error), &search_error);
+    must(splat_file_write("photos/registration.csv", "name,x,y\n", 9, &search_error), &search_error);
+    must(splat_file_write("photos/poses.json", "{}", 2, &search_error), &search_error);
     assert_int_equal(mkfifo("photos/fifo.xml", 0600), 0);
     options.colmap = "colmap-that-is-nowhere";
     expect_error(SPLAT_ERROR_IO, "apt-get install colmap");
@@ -389,23 +389,23 @@ static void refused_pose_files_are_named(void **state)
     for (int i = 0; i < 9; i++) {
         char path[64];
         snprintf(path, sizeof path, "photos/p%03d.png.json", i);
-        must_succeed(splat_file_write(path, "{}", 2, &error), &error);
+        must(splat_file_write(path, "{}", 2, &search_error), &search_error);
     }
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     expect_said("warning: 8 more .xml, .csv and .json files of photos hold no poses");
-    must_succeed(find(), &error);
-    assert_string_equal(log_text, ""); /* COLMAP does not begin again */
+    must(find(), &search_error);
+    assert_string_equal(search_log, ""); /* COLMAP does not begin again */
 }
 
 /* What a run that was killed left goes when its stages are found complete. */
 static void leftovers_of_complete_stages_go(void **state)
 {
     (void)state;
-    must_succeed(find(), &error);
-    must_succeed(splat_folder_create("scene/sparse.partial/0", &error), &error);
-    must_succeed(splat_folder_create("scene/images.partial", &error), &error);
-    must_succeed(splat_file_write("scene/cameras.json.tmp-aB3xYz", "{", 1, &error), &error);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
+    must(splat_folder_create("scene/sparse.partial/0", &search_error), &search_error);
+    must(splat_folder_create("scene/images.partial", &search_error), &search_error);
+    must(splat_file_write("scene/cameras.json.tmp-aB3xYz", "{", 1, &search_error), &search_error);
+    must(find(), &search_error);
     assert_true(info.is_done_before);
     assert_false(splat_path_exists("scene/sparse.partial"));
     assert_false(splat_path_exists("scene/images.partial"));
@@ -430,7 +430,7 @@ static void a_damaged_model_does_not_block_the_folder(void **state)
     setenv("FAKE_FAULT", "mapper:cut", 1);
     expect_error(SPLAT_ERROR_IO, "colmap mapper ended well, but its model is damaged (");
     expect_error(SPLAT_ERROR_IO, "). The disk may be full: make room and run the same command again");
-    assert_non_null(strstr(error.file, "sparse.partial/0/images.bin"));
+    assert_non_null(strstr(search_error.file, "sparse.partial/0/images.bin"));
     assert_false(splat_path_exists("scene/sparse"));
     unsetenv("FAKE_FAULT");
     expect_found();
@@ -441,7 +441,7 @@ static void the_mapper_is_asked_again_with_lower_demands(void **state)
 {
     (void)state;
     setenv("FAKE_FAULT", "mapper:start", 1);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     expect_said("trying again with 50 inliers and 4 degrees");
     assert_int_equal(count_in_file("calls.txt", "mapper --database"), 2);
     splat_folder_delete("scene", NULL);
@@ -463,7 +463,7 @@ static void sources_and_folders_that_cannot_be(void **state)
     options.source = "nope.mp4";
     expect_error(SPLAT_ERROR_IO, "there is no such file or folder");
     splat_folder_delete("bare", NULL);
-    must_succeed(splat_folder_create("bare", &error), &error);
+    must(splat_folder_create("bare", &search_error), &search_error);
     options.source = "bare";
     expect_error(SPLAT_ERROR_FORMAT, "there are no photos");
     assert_false(splat_path_exists("scene"));
@@ -471,8 +471,8 @@ static void sources_and_folders_that_cannot_be(void **state)
     expect_error(SPLAT_ERROR_FORMAT, "the photos lie in folders here, such as DCIM; name that folder, or move all of "
                                      "them into a folder images");
     splat_folder_delete("two", NULL);
-    must_succeed(splat_folder_create("two", &error), &error);
-    must_succeed(splat_file_write("two/IMG_1.HEIC", "heic", 4, &error), &error);
+    must(splat_folder_create("two", &search_error), &search_error);
+    must(splat_file_write("two/IMG_1.HEIC", "heic", 4, &search_error), &search_error);
     options.source = "two";
     expect_error(SPLAT_ERROR_FORMAT, "the pictures here (IMG_1.HEIC) are of a format that is not read");
     splat_folder_delete("two", NULL);
@@ -483,7 +483,7 @@ static void sources_and_folders_that_cannot_be(void **state)
     options.folder = "photos/scene";
     expect_error(SPLAT_ERROR_ARGUMENT, "cannot be written among the photos");
     options.folder = "taken";
-    must_succeed(splat_folder_create("taken/sparse/0", &error), &error);
+    must(splat_folder_create("taken/sparse/0", &search_error), &search_error);
     expect_error(SPLAT_ERROR_IO, "it has sparse and no cameras.json");
     assert_true(splat_path_exists("taken/sparse/0"));
     options.folder = "scene";
@@ -499,20 +499,20 @@ static void sources_and_folders_that_cannot_be(void **state)
 static void what_is_done_is_not_done_again(void **state)
 {
     (void)state;
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     options.colmap = "not-even-installed-any-more";
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(info.is_done_before);
     assert_int_equal(info.n_registered, 12);
     assert_false(splat_path_exists("calls.txt"));
     make_photo("photos/p005.png", 32, 24, 77); /* another photo */
     expect_error(SPLAT_ERROR_IO, "apt-get install colmap");
     options.colmap = fake_colmap();
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_false(info.is_done_before);
     assert_true(called("feature_extractor --database"));
     setenv("FAKE_DIALECT", "3.13", 1); /* another version, but nothing to do */
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(info.is_done_before);
 }
 
@@ -528,13 +528,13 @@ static void a_failed_stage_is_where_it_goes_on(void **state)
     assert_true(splat_path_exists("scene/sparse.partial/0/cameras.bin"));
     assert_false(splat_path_exists("scene/sparse"));
     unsetenv("FAKE_FAULT");
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_false(called("exhaustive_matcher --database"));
     assert_true(called("mapper --database"));
     assert_false(splat_path_exists("scene/sparse.partial"));
     assert_int_equal(info.n_registered, 12);
     splat_folder_delete("scene/sparse", NULL); /* a result that is gone is made again, and that alone */
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_false(called("exhaustive_matcher --database"));
     assert_true(called("mapper --database"));
 }
@@ -546,7 +546,7 @@ static void another_version_begins_anew(void **state)
     assert_int_equal(find(), SPLAT_ERROR_IO);
     setenv("FAKE_DIALECT", "3.13", 1);
     unsetenv("FAKE_FAULT");
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     expect_said("COLMAP is another version");
     assert_true(called("feature_extractor --database"));
     assert_int_equal(count_in_file("scene/database.db", "features"), 1);
@@ -568,7 +568,7 @@ static void stopped_features_go_on_with_their_camera(void **state)
     uint8_t *pids;
     size_t size;
     int first, second;
-    must_succeed(splat_file_read("calls.txt.pids", &pids, &size, &error), &error);
+    must(splat_file_read("calls.txt.pids", &pids, &size, &search_error), &search_error);
     assert_int_equal(sscanf((const char *)pids, "%d %d", &first, &second), 2);
     free(pids);
     assert_int_not_equal(kill(first, 0), 0);
@@ -576,7 +576,7 @@ static void stopped_features_go_on_with_their_camera(void **state)
     assert_int_not_equal(kill(second, 0), 0);
     options.progress = watch;
     unsetenv("FAKE_FAULT");
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("--ImageReader.existing_camera_id 1"));
     assert_true(file_has("scene/database.db", "begun\nfeatures"));
 }
@@ -590,7 +590,7 @@ static void a_database_that_cannot_go_on_begins_anew(void **state)
     assert_int_equal(find(), SPLAT_ERROR_STOPPED);
     options.progress = watch;
     setenv("FAKE_FAULT", "feature_extractor:once", 1);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_int_equal(count_in_file("calls.txt", "feature_extractor --database"), 2);
     assert_false(file_has("scene/database.db", "begun"));
 }
@@ -598,9 +598,9 @@ static void a_database_that_cannot_go_on_begins_anew(void **state)
 static void damaged_notes_begin_anew(void **state)
 {
     (void)state;
-    must_succeed(find(), &error);
-    must_succeed(splat_file_write("scene/cameras.json", "{\"format\": \"spl", 15, &error), &error);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
+    must(splat_file_write("scene/cameras.json", "{\"format\": \"spl", 15, &search_error), &search_error);
+    must(find(), &search_error);
     assert_true(called("feature_extractor --database"));
     assert_int_equal(info.n_registered, 12);
 }
@@ -611,14 +611,14 @@ static void what_needs_cameras(void **state)
     assert_true(splat_cameras_are_needed("photos", NULL));
     assert_false(splat_cameras_are_needed("nowhere", NULL));
     assert_false(splat_cameras_are_needed("models", NULL));
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_false(splat_cameras_are_needed("scene", NULL));
     splat_folder_delete("inside", NULL);
     make_photos("inside/images", 3);
     assert_true(splat_cameras_are_needed("inside", NULL));
     assert_true(splat_cameras_are_needed("inside", "images"));
     assert_false(splat_cameras_are_needed("inside", "images_2"));
-    must_succeed(splat_file_write("inside/transforms.json", "{}", 2, &error), &error);
+    must(splat_file_write("inside/transforms.json", "{}", 2, &search_error), &search_error);
     assert_false(splat_cameras_are_needed("inside", NULL));
 }
 

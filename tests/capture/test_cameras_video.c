@@ -34,7 +34,7 @@ static void write_candidates(const char *path, int n)
 
 static void write_file(const char *path, const char *text)
 {
-    must_succeed(splat_file_write(path, text, strlen(text), &error), &error);
+    must(splat_file_write(path, text, strlen(text), &search_error), &search_error);
 }
 
 /* Models name photos as p001.png; those of frames are 00001.jpg. */
@@ -43,12 +43,12 @@ static void make_frame_model(void)
     splat_colmap_model model;
     splat_folder_delete("models", NULL);
     make_model("models/0", 1, 8);
-    must_succeed(splat_colmap_read("models/0", &model, &error), &error);
+    must(splat_colmap_read("models/0", &model, &search_error), &search_error);
     for (size_t i = 0; i < model.n_images; i++) {
         free(model.images[i].name);
         model.images[i].name = splat_format("%05zu.jpg", i + 1);
     }
-    must_succeed(splat_colmap_write("models/0", &model, &error), &error);
+    must(splat_colmap_write("models/0", &model, &search_error), &search_error);
     splat_colmap_free(&model);
 }
 
@@ -64,8 +64,8 @@ static int begin(void **state)
     write_file("clip.MP4", "not looked into");
     write_file("probe.json", PROBE(""));
     write_candidates("frames.pgm", N_FRAMES);
-    must_succeed(splat_jpeg_encode("photo", 32, 24, pixels, 90, &jpeg, &size, &error), &error);
-    must_succeed(splat_file_write("photo.jpg", jpeg, size, &error), &error);
+    must(splat_jpeg_encode("photo", 32, 24, pixels, 90, &jpeg, &size, &search_error), &search_error);
+    must(splat_file_write("photo.jpg", jpeg, size, &search_error), &search_error);
     free(jpeg);
     setenv("FAKE_PROBE", "probe.json", 1);
     setenv("FAKE_FRAMES", "frames.pgm", 1);
@@ -81,7 +81,7 @@ static void the_sharpest_frames_become_photos(void **state)
 {
     (void)state;
     assert_true(splat_cameras_are_needed("clip.MP4", NULL));
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_int_equal(info.n_photos, 8);
     assert_int_equal(info.n_registered, 8);
     assert_int_equal(info.matcher, SPLAT_MATCHER_SEQUENTIAL);
@@ -103,26 +103,26 @@ static void it_is_not_looked_at_twice(void **state)
     setenv("FAKE_FAULT", "mapper:exit", 1);
     assert_int_equal(find(), SPLAT_ERROR_IO);
     unsetenv("FAKE_FAULT");
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_false(called("image2pipe"));
     assert_false(called("feature_extractor --database"));
     assert_true(called("mapper --database"));
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(info.is_done_before);
     assert_false(splat_path_exists("calls.txt"));
     options.n_frames = 4;
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("fps=3,scale"));
     assert_true(called("feature_extractor --database"));
     write_file("clip.MP4", "another video");
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("image2pipe"));
 }
 
 static void photos_of_the_user_stay(void **state)
 {
     (void)state;
-    must_succeed(splat_folder_create("scene/images", &error), &error);
+    must(splat_folder_create("scene/images", &search_error), &search_error);
     write_file("scene/images/mine.jpg", "the only copy");
     expect_error(SPLAT_ERROR_IO, "does not come from a video, and stays");
     assert_true(splat_path_exists("scene/images/mine.jpg"));
@@ -147,13 +147,13 @@ static void rates(void **state)
     char text[300];
     splat_video video;
     write_file("probe.json", PROBE("") "\n[mov] a complaint, read after the answer\n");
-    must_succeed(splat_video_open("clip.MP4", 0, NULL, NULL, &video, &error), &error);
+    must(splat_video_open("clip.MP4", 0, NULL, NULL, &video, &search_error), &search_error);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         snprintf(text, sizeof text,
                  "{\"streams\": [{\"width\": 64, \"avg_frame_rate\": \"%s\", \"duration\": \"%g\"}]}", cases[i].own,
                  cases[i].seconds);
         write_file("probe.json", text);
-        must_succeed(splat_video_open("clip.MP4", cases[i].n_frames, NULL, NULL, &video, &error), &error);
+        must(splat_video_open("clip.MP4", cases[i].n_frames, NULL, NULL, &video, &search_error), &search_error);
         if (fabs(video.rate - cases[i].rate) > 1e-9 || video.window != cases[i].window)
             fail_msg("case %zu: rate %g, window %d", i, video.rate, video.window);
     }
@@ -163,17 +163,17 @@ static void versions_and_colours(void **state)
 {
     (void)state;
     setenv("FAKE_FFMPEG", "old", 1);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("-vsync 0 -q:v 2"));
     assert_false(called("tonemap"));
     splat_folder_delete("scene", NULL);
     write_file("probe.json", PROBE(", \"color_transfer\": \"smpte2084\""));
     setenv("FAKE_ZSCALE", "yes", 1);
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("zscale=t=linear:npl=100,tonemap=hable"));
     splat_folder_delete("scene", NULL);
     unsetenv("FAKE_ZSCALE");
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_false(called("tonemap=hable"));
 }
 
@@ -182,7 +182,7 @@ static void faults_are_one_sentence_each(void **state)
     (void)state;
     setenv("FAKE_VIDEO_FAULT", "probe", 1);
     expect_error(SPLAT_ERROR_IO, "ffprobe cannot read this video: moov atom not found");
-    assert_non_null(strstr(error.file, "clip.MP4"));
+    assert_non_null(strstr(search_error.file, "clip.MP4"));
     setenv("FAKE_VIDEO_FAULT", "silent", 1);
     expect_error(SPLAT_ERROR_IO, "ffprobe cannot read this video: it failed with exit code 9");
     setenv("FAKE_VIDEO_FAULT", "crash", 1);
@@ -233,7 +233,7 @@ static void stopped_frames_are_not_taken_for_finished(void **state)
     expect_error(SPLAT_ERROR_STOPPED, "goes on from here");
     options.progress = NULL;
     unsetenv("FAKE_VIDEO_FAULT");
-    must_succeed(find(), &error);
+    must(find(), &search_error);
     assert_true(called("image2pipe"));
     assert_int_equal(info.n_photos, 8);
 }
@@ -248,8 +248,8 @@ static void expect_frame(const char *photo, size_t n)
     snprintf(command, sizeof command, "ffmpeg -nostdin -v error -y -i real.mp4 -vf 'select=eq(n\\,%zu)' -frames:v 1 "
              "-q:v 2 one.jpg", n);
     assert_int_equal(system(command), 0);
-    must_succeed(splat_image_read(photo, &taken, &error), &error);
-    must_succeed(splat_image_read("one.jpg", &wanted, &error), &error);
+    must(splat_image_read(photo, &taken, &search_error), &search_error);
+    must(splat_image_read("one.jpg", &wanted, &search_error), &search_error);
     assert_int_equal(taken.width, 320);
     assert_int_equal(taken.height, 180);
     assert_memory_equal(taken.pixels, wanted.pixels, (size_t)320 * 180 * 3);
@@ -269,16 +269,16 @@ static void the_ffmpeg_of_this_machine(void **state)
         return;
     }
     splat_folder_delete("50% of it", NULL);
-    must_succeed(splat_folder_create("50% of it", &error), &error);
+    must(splat_folder_create("50% of it", &search_error), &search_error);
     assert_int_equal(system("ffmpeg -nostdin -v error -y -f lavfi -i testsrc2=size=320x180:rate=25:duration=6 "
                             "-c:v mpeg4 -q:v 3 real.mp4"), 0);
-    must_succeed(splat_video_open("real.mp4", 140, NULL, NULL, &video, &error), &error);
+    must(splat_video_open("real.mp4", 140, NULL, NULL, &video, &search_error), &search_error);
     assert_true(fabs(video.seconds - 6) < 0.1);
-    must_succeed(splat_video_choose("real.mp4", &video, NULL, NULL, &choice, &error), &error);
+    must(splat_video_choose("real.mp4", &video, NULL, NULL, &choice, &search_error), &search_error);
     assert_in_range(choice.n_seen, 148, 151);
     assert_int_equal(choice.width, 640);
     assert_in_range(choice.n_chosen, 101, 151); /* more than a sum of ffmpeg may have terms */
-    must_succeed(splat_video_extract("real.mp4", &video, &choice, "50% of it", NULL, NULL, &error), &error);
+    must(splat_video_extract("real.mp4", &video, &choice, "50% of it", NULL, NULL, &search_error), &search_error);
     char name[64];
     snprintf(name, sizeof name, "50%% of it/%05zu.jpg", choice.n_chosen);
     expect_frame(name, choice.chosen[choice.n_chosen - 1]); /* all of its frames were candidates */
@@ -290,11 +290,11 @@ static void the_ffmpeg_of_this_machine(void **state)
     static const char *const names[] = {"concat:real.mp4", "-real.mp4"}; /* of files, also to ffmpeg */
     for (size_t i = 0; i < 2; i++) {
         assert_int_equal(rename(i == 0 ? "real.mp4" : names[0], names[i]), 0);
-        must_succeed(splat_video_open(names[i], 3, NULL, NULL, &video, &error), &error);
-        must_succeed(splat_video_choose(names[i], &video, NULL, NULL, &choice, &error), &error);
+        must(splat_video_open(names[i], 3, NULL, NULL, &video, &search_error), &search_error);
+        must(splat_video_choose(names[i], &video, NULL, NULL, &choice, &search_error), &search_error);
         splat_folder_delete("file:frames", NULL);
-        must_succeed(splat_folder_create("file:frames", &error), &error);
-        must_succeed(splat_video_extract(names[i], &video, &choice, "file:frames", NULL, NULL, &error), &error);
+        must(splat_folder_create("file:frames", &search_error), &search_error);
+        must(splat_video_extract(names[i], &video, &choice, "file:frames", NULL, NULL, &search_error), &search_error);
         assert_true(splat_path_exists("file:frames/00001.jpg"));
         splat_frame_choice_free(&choice);
     }

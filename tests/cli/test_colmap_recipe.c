@@ -1,25 +1,13 @@
 /* The README's recipe for photos without cameras, as it is typed there, with the COLMAP of this machine, on twelve
  * photos of fox at a quarter of their size; and the same from train. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#define LIMIT_S 900
 #include "base/file.h"
+#include "check.h"
 #include "cli_fixture.h"
 #include "data_fixture.h"
 #include "io/picture/image.h"
 
 #define N_PHOTOS 12
 #define SHRINK 4
-
-static void must(splat_status status, const splat_error *error)
-{
-    if (status != SPLAT_OK) fail_msg("%s (%s)", error->message, error->file);
-}
 
 static void write_small(const char *from, const char *to)
 {
@@ -113,6 +101,7 @@ static void the_recipe_leads_to_a_splat(void **state)
 
 int main(void)
 {
+    run_limit_s = 900;
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_recipe_leads_to_a_splat)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#define LIMIT_S 3000
 #include "cli_fixture.h"
 
 #include <jansson.h>
@@ -53,6 +52,7 @@ static void photos_become_a_textured_mesh_as_with_sugar(void **state)
 
 int main(void)
 {
+    run_limit_s = 3000;
     const struct CMUnitTest tests[] = {cmocka_unit_test(photos_become_a_textured_mesh_as_with_sugar)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,23 +1,15 @@
 /* Splats in host memory, and the table of their formats. */
 #include "base/file.h"
 #include "base/rng.h"
+#include "check.h"
 #include "io/file_format.h"
 #include "io/splat/formats.h"
 #include "splatsmith/model.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-#include <cmocka.h>
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
 
 static void assert_says(const splat_error *error, const char *part)
 {

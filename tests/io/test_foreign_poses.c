@@ -30,8 +30,8 @@ static void make_capture(const double origin[3], truth cameras[N_CAMERAS])
 {
     fixture_folder("capture");
     fixture_folder("capture/images");
-    make_photos("capture/images");
-    for (uint32_t i = 0; i < N_CAMERAS; i++) cameras[i] = make_truth(i, origin);
+    make_posed_photos("capture/images");
+    for (uint32_t i = 0; i < N_CAMERAS; i++) cameras[i] = draw_truth(i, origin);
     write_registration("capture/export.csv", cameras);
 }
 
@@ -45,7 +45,7 @@ static void registrations_give_the_cameras(void **state)
     const double zero[3] = {0};
     make_capture(zero, cameras);
     fixture_text("capture/a.csv", "year,sales\n2020,3\n"); /* another table is passed over */
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_string_equal(d.format, "realitycapture");
     assert_true(d.n_views == N_CAMERAS && d.random_points && !d.composite_truncates);
     assert_null(strstr(log_text, "subtracted"));
@@ -81,11 +81,11 @@ static void photos_may_lie_elsewhere(void **state)
     assert_false(splat_cameras_are_needed("capture", NULL)); /* training does not look for cameras first */
     ASSERT_OK(splat_folder_delete("elsewhere", &error));
     assert_int_equal(rename("capture/images", "elsewhere"), 0);
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "\"p00.png\" is neither");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error, "\"p00.png\" is neither");
     assert_non_null(getcwd(folder, sizeof folder - 16));
     strcat(folder, "/elsewhere");
     options.images = folder;
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_true(d.n_views == N_CAMERAS && strncmp(d.views[1].path, folder, strlen(folder)) == 0);
     assert_string_equal(d.views[1].name, "p01.png");
     splat_dataset_free(&d);
@@ -110,7 +110,7 @@ static void photos_elsewhere_keep_their_sub_folders(void **state)
     strcat(folder, "/elsewhere");
     for (int i = 0; i < 2; i++) {
         options.images = folder;
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         assert_int_equal(d.n_views, 2);
         assert_string_equal(d.views[0].name, "left/a.png");
         assert_string_equal(d.views[1].name, "right/a.png");
@@ -140,7 +140,7 @@ static void attitudes_are_those_of_a_compass(void **state)
         char text[256];
         snprintf(text, sizeof text, "#name,x,y,alt,heading,pitch,roll,f\nC:\\photos\\a,1,2,3,%s,18\n", cases[i].angles);
         fixture_text("capture/export.csv", text);
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         const splat_camera *c = &d.views[0].camera;
         for (int k = 0; k < 3; k++) {
             assert_float_equal(c->rotation[6 + k], cases[i].forward[k], 1e-6);
@@ -162,7 +162,7 @@ static void far_coordinates_keep_their_decimals(void **state)
     double origin[3], mean[3] = {0};
     make_capture(utm, cameras);
     write_far_points("capture/cloud.ply", utm);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     take_origin(origin);
     for (int i = 0; i < N_CAMERAS; i++)
         for (int k = 0; k < 3; k++) mean[k] += cameras[i].center[k] / N_CAMERAS;
@@ -174,9 +174,9 @@ static void far_coordinates_keep_their_decimals(void **state)
     assert_float_equal(d.points[1].position[2], (utm[2] - 1 - origin[2]), 1e-5);
     splat_dataset_free(&d);
     write_far_points("capture/second.ply", utm); /* which one? */
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "export.ply");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "export.ply");
     write_far_points("capture/export.ply", utm);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     splat_dataset_free(&d);
 }
 
@@ -207,10 +207,10 @@ static void registrations_that_are_wrong(void **state)
     make_png("out.png", 36, 24);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fixture_text("capture/export.csv", cases[i].text);
-        assert_failure(open_scene(&options, &d, &error), cases[i].status, &error, cases[i].words);
+        assert_failure(open_dataset(&options, &d, &error), cases[i].status, &error, cases[i].words);
     }
     fixture_text("capture/export.csv", "name;x\n"); /* no registration: what was looked for */
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "RealityCapture");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "RealityCapture");
 }
 
 static void open_damaged_registration(const uint8_t *data, size_t size, bool is_prefix)
@@ -284,9 +284,9 @@ static void check_reconstruction(const char *path, const double origin[3])
     truth cameras[N_CAMERAS];
     double moved[3] = {0};
     splat_scene_options options = options_of("drone");
-    for (uint32_t i = 0; i < N_CAMERAS; i++) cameras[i] = make_truth(i, origin);
+    for (uint32_t i = 0; i < N_CAMERAS; i++) cameras[i] = draw_truth(i, origin);
     write_reconstruction(path, cameras, origin);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_string_equal(d.format, "opensfm");
     assert_non_null(strstr(log_text, "of 2 reconstructions"));
     if (origin[0] > 0) take_origin(moved);
@@ -312,7 +312,7 @@ static void reconstructions_give_the_cameras(void **state)
     fixture_folder("drone");
     fixture_folder("drone/images");
     fixture_folder("drone/opensfm");
-    make_photos("drone/images");
+    make_posed_photos("drone/images");
     check_reconstruction("drone/opensfm/reconstruction.json", (double[3]){0, 0, 0}); /* OpenDroneMap's place */
     assert_false(splat_cameras_are_needed("drone", NULL));
     check_reconstruction("drone/reconstruction.json", (double[3]){486123.25, 5421987.5, 312.125});
@@ -360,7 +360,7 @@ static void reconstructions_that_are_wrong(void **state)
     make_png("capture/a.png", 36, 24);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fixture_text("capture/reconstruction.json", cases[i].text);
-        assert_failure(open_scene(&options, &d, &error), cases[i].status, &error, cases[i].words);
+        assert_failure(open_dataset(&options, &d, &error), cases[i].status, &error, cases[i].words);
     }
 }
 
@@ -380,7 +380,7 @@ static void spherical_cameras_are_panoramas(void **state)
                  "\"rotation\": [0, 3.14159265358979, 0], \"translation\": [-1, 2, -3], \"camera\": \"c\"", ""),
                  names[i]);
         fixture_text("capture/reconstruction.json", text);
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         assert_true(d.n_views == 6 && d.n_photos == 1);
         const truth front = {{-1, 0, 0}, {0, 1, 0}, {0, 0, -1}, {-1, -2, -3}};
         const truth right = {{0, 0, 1}, {0, 1, 0}, {-1, 0, 0}, {-1, -2, -3}};

@@ -89,7 +89,7 @@ static bool is_built_without(void)
     splat_scene_options options = options_of("capture");
     fixture_folder("capture");
     fixture_text("capture/cameras.xml", "<document><chunk></chunk></document>");
-    splat_status status = open_scene(&options, &d, &error);
+    splat_status status = open_dataset(&options, &d, &error);
     if (status != SPLAT_ERROR_UNSUPPORTED) return false;
     assert_non_null(strstr(error.message, "built without expat"));
     print_message("SKIPPED: this build has no expat\n");
@@ -127,9 +127,9 @@ static void check(const double shift[3], bool has_component)
     truth cameras[N_CAMERAS];
     double origin[3] = {0};
     splat_scene_options options = options_of("capture");
-    for (uint32_t i = 0; i < N_CAMERAS; i++) cameras[i] = make_truth(i, shift);
+    for (uint32_t i = 0; i < N_CAMERAS; i++) cameras[i] = draw_truth(i, shift);
     write_cameras(cameras, shift, has_component);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_string_equal(d.format, "metashape");
     assert_non_null(strstr(log_text, "2 cameras without a pose, or switched off, are left out: lost.png, off.png"));
     if (shift[0] > 0) take_origin(origin);
@@ -151,7 +151,7 @@ static void exports_give_the_cameras(void **state)
     (void)state;
     if (is_built_without()) return;
     fixture_folder("capture/images");
-    make_photos("capture/images");
+    make_posed_photos("capture/images");
     make_png("capture/images/p00.png", 48, 24);
     fixture_text("capture/a.xml", "<x>another file</x>"); /* passed over */
     for (int has_component = 0; has_component <= 1; has_component++) { /* older files have the chunk's alone */
@@ -170,17 +170,17 @@ static void points_lie_beside(void **state)
     splat_scene_options options = options_of("capture");
     if (is_built_without()) return;
     fixture_folder("capture/images");
-    make_photos("capture/images");
+    make_posed_photos("capture/images");
     make_png("capture/images/p00.png", 48, 24);
-    for (uint32_t i = 0; i < N_CAMERAS; i++) cameras[i] = make_truth(i, (double[3]){0, 0, 0});
+    for (uint32_t i = 0; i < N_CAMERAS; i++) cameras[i] = draw_truth(i, (double[3]){0, 0, 0});
     write_cameras(cameras, (double[3]){0, 0, 0}, true);
     write_far_points("capture/dense.ply", (double[3]){0, 0, 0});
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_true(d.n_points == 2 && !d.random_points);
     splat_dataset_free(&d);
     assert_int_equal(unlink("capture/images/p06.png"), 0);
     options.strict = true;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "\"p06.png\" is neither");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error, "\"p06.png\" is neither");
 }
 
 /* ---------------------------------------------------------------- what is wrong */
@@ -244,7 +244,7 @@ static void exports_that_are_wrong(void **state)
     make_png("capture/a.png", 36, 24);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fixture_text("capture/cameras.xml", cases[i].text);
-        splat_status status = open_scene(&options, &d, &error);
+        splat_status status = open_dataset(&options, &d, &error);
         if (cases[i].status == SPLAT_OK) {
             ASSERT_OK(status);
             assert_true(d.n_views == 1 && !d.views[0].is_distorted && d.views[0].full_fx == 40);
@@ -269,7 +269,7 @@ static void text_that_is_too_long(void **state)
     snprintf(text, sizeof text, CHUNK(SENSOR("frame", SIZE, "<cx>1.5</cx><f>40\n%.*s7</f>"), GOOD_CAMERA),
              (int)sizeof spaces, spaces);
     fixture_text("capture/cameras.xml", text);
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "more text in an element than");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "more text in an element than");
 }
 
 static void open_damaged_export(const uint8_t *data, size_t size, bool is_prefix)

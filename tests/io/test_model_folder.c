@@ -1,5 +1,6 @@
 /* The text files of a model folder, as Python scripts of the field read and write them. */
 #include "base/file.h"
+#include "check.h"
 #include "io/json.h"
 #include "io/model_folder.h"
 #include "io/number.h"
@@ -8,17 +9,8 @@
 
 #include <locale.h>
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
 
 static void write_text(const char *path, const char *text)
 {

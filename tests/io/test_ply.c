@@ -1,21 +1,13 @@
 /* PLY: round trips, what other tools write, and damaged files. */
 #include "base/file.h"
 #include "base/rng.h"
+#include "check.h"
 #include "io/ply/ply_points.h"
 #include "io/splat/formats.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
 
 static float *random_floats(size_t n, uint32_t step)
 {

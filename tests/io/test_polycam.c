@@ -52,7 +52,7 @@ static void make_export(truth cameras[N_CAMERAS])
         fixture_folder(path);
     }
     for (int i = 0; i < N_CAMERAS; i++) {
-        cameras[i] = make_truth((uint32_t)i, zero);
+        cameras[i] = draw_truth((uint32_t)i, zero);
         truth rough = cameras[i];
         rough.center[1] += 0.25;
         write_camera("cameras", i, &rough, 60.25);
@@ -75,7 +75,7 @@ static void corrected_cameras_come_first(void **state)
     uint8_t *rgb;
     make_export(cameras);
     assert_false(splat_cameras_are_needed("capture", NULL));
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_string_equal(d.format, "polycam");
     assert_non_null(strstr(log_text, "the black rim of 12 photos is cut off"));
     assert_null(strstr(log_text, "undistorting"));
@@ -108,7 +108,7 @@ static void cameras_of_arkit_will_do(void **state)
     splat_scene_options options = options_of("capture");
     make_export(cameras);
     ASSERT_OK(splat_folder_delete("capture/keyframes/corrected_images", &error));
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_null(strstr(log_text, "rim"));
     for (int i = 0; i < N_CAMERAS; i++) {
         const splat_camera *c = &d.views[i].camera;
@@ -131,10 +131,10 @@ static void other_photos_of_corrected_cameras(void **state)
     ASSERT_OK(splat_folder_delete("capture/my_photos", &error));
     assert_int_equal(rename("capture/keyframes/corrected_images", "capture/my_photos"), 0);
     ASSERT_OK(splat_folder_delete("capture/keyframes/cameras", &error));
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "");
     options.images = "my_photos";
     assert_false(splat_cameras_are_needed("capture", "my_photos"));
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_string_equal(d.format, "polycam");
     assert_null(strstr(log_text, "rim"));
     assert_true(d.n_views == N_CAMERAS && d.views[0].camera.width == WIDTH);
@@ -168,18 +168,18 @@ static void exports_that_are_wrong(void **state)
     make_export(cameras);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fixture_text("capture/keyframes/corrected_cameras/1004.json", cases[i].text);
-        assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, cases[i].words);
+        assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, cases[i].words);
         assert_non_null(strstr(error.file, "1004.json"));
     }
     make_export(cameras);
     assert_int_equal(unlink("capture/keyframes/corrected_images/1007.png"), 0);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_views, N_CAMERAS - 1);
     splat_dataset_free(&d);
     options.strict = true;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "the photo \"1007\" is neither");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error, "the photo \"1007\" is neither");
     fixture_folder("capture/keyframes/corrected_cameras");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "no .json of a camera");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "no .json of a camera");
 }
 
 int main(void)

@@ -1,10 +1,6 @@
 /* safetensors: what is written comes back, every type, and hostile headers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "check.h"
 #include "io/tensor/safetensors.h"
 
 #include <math.h>
@@ -12,11 +8,6 @@
 #include <string.h>
 
 #define PATH "tensors.safetensors"
-
-static void must(splat_status status, const splat_error *error)
-{
-    if (status != SPLAT_OK) fail_msg("%s: %s (%s)", splat_status_name(status), error->message, error->file);
-}
 
 /* A file of a header and n bytes of values. */
 static void write_file(const char *header, const void *values, size_t n)

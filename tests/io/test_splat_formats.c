@@ -1,23 +1,15 @@
 /* Packed formats of splats: bytes that were worked out by hand, what they lose, and files that are damaged. */
 #include "base/file.h"
 #include "base/rng.h"
+#include "check.h"
 #include "io/splat/formats.h"
 #include "io/splat/packed.h"
 #include "math/sh_rotation.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zlib.h>
-
-#include <cmocka.h>
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
 
 static void assert_says(const splat_error *error, const char *part)
 {

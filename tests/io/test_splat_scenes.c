@@ -1,22 +1,14 @@
 /* Splats in scene files: what glTF (KHR_gaussian_splatting), USD and HTML hold, and files that are refused. */
 #include "base/base64.h"
 #include "base/file.h"
+#include "check.h"
 #include "io/glb/glb_file.h"
 #include "io/json.h"
 #include "io/splat/formats.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
 
 #define KHR "KHR_gaussian_splatting"
 

@@ -11,12 +11,8 @@ static const splat_chart chart = {"a <b> & \"c\" \x01", "x & y", "ms"};
 
 static char *read_chart(const char *path)
 {
-    uint8_t *data;
-    size_t size;
-    splat_error error;
     assert_xml_file(path);
-    ASSERT_OK(splat_file_read(path, &data, &size, &error));
-    return (char *)data;
+    return fixture_read_text(path);
 }
 
 static int count(const char *text, const char *part)

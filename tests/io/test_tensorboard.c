@@ -1,13 +1,12 @@
 /* Event files, read back by a reader of its own (event_reader.h). */
 #include "base/file.h"
+#include "check.h"
 #include "io/crc32c.h"
 #include "io/picture/image.h"
 #include "io/tensorboard.h"
 
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -16,14 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "event_reader.h"
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
 
 static splat_tensorboard *open_run(const char *folder, double flush_seconds)
 {

@@ -217,7 +217,7 @@ static void damage(const char *name, size_t stride, bool has_checksums)
     char *path = golden(name), *whole = dump_file(path);
     assert_non_null(whole);
     ASSERT_OK(splat_file_read(path, &data, &size, &error));
-    write_file("damaged.pth", data, size);
+    fixture_bytes("damaged.pth", data, size);
     int descriptor = open("damaged.pth", O_RDWR);
     assert_true(descriptor >= 0);
     for (size_t bit = 0; bit < 8 * size; bit = bit % 8 == 7 ? bit + 8 * stride - 7 : bit + 1) {
@@ -274,7 +274,7 @@ static void test_shuffled_legacy(void **state)
             size_t n = 1 + r.x[0] % 8, to = 15 + r.x[1] % (size - 23), from = 15 + r.x[2] % (size - 23);
             memcpy(changed + to, data + from, n);
         }
-        write_file("shuffled.pth", changed, size);
+        fixture_bytes("shuffled.pth", changed, size);
         free(dump_file("shuffled.pth"));
     }
     free(changed);

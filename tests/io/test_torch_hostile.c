@@ -77,7 +77,7 @@ static void build_zip(bytes *zip, const entry *entries, size_t n)
 
 static splat_status open_bytes(const bytes *b, splat_torch_file **file, splat_error *error)
 {
-    write_file("made.pth", b->data, b->n);
+    fixture_bytes("made.pth", b->data, b->n);
     return splat_torch_file_open("made.pth", file, error);
 }
 
@@ -239,7 +239,7 @@ static void test_many_values(void **state)
     assert_non_null(data);
     /* the second pickle, the protocol number, begins at 15 */
     for (size_t i = 0; i < n - 16; i++) memcpy(data + 17 + 2 * i, "N0", 2);
-    write_file("many.pth", data, 2 * n - 16);
+    fixture_bytes("many.pth", data, 2 * n - 16);
     free(data);
     assert_int_equal(splat_torch_file_open("many.pth", &file, &error), SPLAT_ERROR_UNSUPPORTED);
     assert_non_null(strstr(error.message, "values"));

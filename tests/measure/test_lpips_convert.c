@@ -1,20 +1,11 @@
 /* splatsmith-lpips-convert: files as torch.save writes them (the stream of pickles before PyTorch 1.6, which is the
  * simpler to write) become one safetensors file that LPIPS reads. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "check.h"
 #include "lpips_fixture.h"
 #include "splatsmith.h"
 
 #include <string.h>
-
-static void must(splat_status status, const splat_error *error)
-{
-    if (status != SPLAT_OK) fail_msg("%s: %s (%s)", splat_status_name(status), error->message, error->file);
-}
 
 /* ---------------------------------------------------------------- a small torch.save */
 

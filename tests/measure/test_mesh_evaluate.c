@@ -533,5 +533,5 @@ int main(void)
         cmocka_unit_test(diffuse_colours_are_those_of_degree_zero),
         cmocka_unit_test(a_sheet_shows_photo_mesh_and_splat),
         cmocka_unit_test(the_command_tells_mistakes), cmocka_unit_test(random_views_show_the_mesh)};
-    return cmocka_run_group_tests_name("meshes against photos", tests, open_all, close_all);
+    return cmocka_run_group_tests_name("meshes against photos", tests, open_scene_group, close_group);
 }

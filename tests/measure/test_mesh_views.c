@@ -265,5 +265,5 @@ int main(void)
         cmocka_unit_test(flipped_faces_are_red),
         cmocka_unit_test(errors_are_told), cmocka_unit_test(the_command_writes_the_files),
         cmocka_unit_test(the_command_tells_mistakes)};
-    return cmocka_run_group_tests_name("pictures of meshes", tests, open_all, close_all);
+    return cmocka_run_group_tests_name("pictures of meshes", tests, open_scene_group, close_group);
 }

@@ -222,5 +222,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_between), cmocka_unit_test(test_deterministic),
                                        cmocka_unit_test(test_files), cmocka_unit_test(test_errors)};
-    return cmocka_run_group_tests(tests, open_all, close_all);
+    return cmocka_run_group_tests(tests, open_training_group, close_group);
 }

@@ -356,7 +356,7 @@ static void function_steps_by_one(void **state)
     (void)state;
     cloud c = sphere_cloud(40000);
     splat_error error;
-    splat_poisson_options options = options_of(7, 2);
+    splat_poisson_options options = poisson_options_of(7, 2);
     splat_poisson_points points = cloud_points(&c);
     splat_poisson_report report;
     options.screening = 0;

@@ -12,7 +12,7 @@ static void threads_change_no_byte(void **state)
     for (size_t i = 0; i < 4 * c.n; i++) c.colors[i] = (uint8_t)splat_random(3, SPLAT_STREAM_TEST, 0, i).x[0];
     outcome one;
     for (int threads = 1; threads <= 5; threads += 2) {
-        splat_poisson_options options = options_of(7, threads);
+        splat_poisson_options options = poisson_options_of(7, threads);
         outcome out = reconstruct_with(&c, &options);
         if (threads == 1) {
             one = out;
@@ -39,7 +39,7 @@ static void estimate_bounds_what_is_used(void **state)
             size_t n = shape == 0 ? 1000 : 40000;
             cloud c = shape == 2 ? box_cloud(n, 0.02f) : shape == 1 ? torus_cloud(n) : sphere_cloud(n);
             c.colors = calloc(n, 4);
-            splat_poisson_options options = options_of(depth, 2);
+            splat_poisson_options options = poisson_options_of(depth, 2);
             uint64_t bytes;
             splat_error error;
             assert_int_equal(splat_poisson_estimate(&options, n, true, &bytes, &error), SPLAT_OK);
@@ -59,7 +59,7 @@ static void memory_limit_holds(void **state)
     (void)state;
     cloud c = sphere_cloud(3000);
     c.colors = calloc(c.n, 4);
-    splat_poisson_options options = options_of(6, 1);
+    splat_poisson_options options = poisson_options_of(6, 1);
     splat_poisson_points points = cloud_points(&c);
     outcome out = reconstruct_with(&c, &options);
     uint64_t peak = out.report.peak_bytes;
@@ -101,7 +101,7 @@ static void progress_goes_up_and_can_stop(void **state)
     (void)state;
     cloud c = sphere_cloud(2000);
     watcher w = {0};
-    splat_poisson_options options = options_of(6, 1);
+    splat_poisson_options options = poisson_options_of(6, 1);
     splat_poisson_points points = cloud_points(&c);
     options.progress = watch;
     options.progress_user = &w;
@@ -143,7 +143,7 @@ static void bad_points_are_refused(void **state)
 {
     (void)state;
     cloud c = sphere_cloud(100);
-    splat_poisson_options options = options_of(6, 1);
+    splat_poisson_options options = poisson_options_of(6, 1);
     c.n = 3;
     expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, "here are 3");
     c.n = 0;
@@ -183,7 +183,7 @@ static void bad_options_are_refused(void **state)
 {
     (void)state;
     cloud c = sphere_cloud(100);
-    const splat_poisson_options good = options_of(6, 1);
+    const splat_poisson_options good = poisson_options_of(6, 1);
     splat_poisson_options options;
     uint64_t bytes;
     splat_error error;

@@ -1,11 +1,7 @@
 /* What is read from memory profiles: verdicts on good, leaking and broken ones, finding them, the timeline, and the
  * command. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "check.h"
 #include "splatsmith.h"
 
 #include <fcntl.h>
@@ -14,11 +10,6 @@
 #include <unistd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-
-static void must(splat_status status, const splat_error *error)
-{
-    if (status != SPLAT_OK) fail_msg("%s: %s", splat_status_name(status), error->message);
-}
 
 /* ---------------------------------------------------------------- verdicts, on made profiles */
 

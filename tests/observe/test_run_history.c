@@ -1,11 +1,7 @@
 /* history.jsonl on a disk that becomes full at any byte: opening it again, after a stop, keeps what was there, a loss
  * is reported, and what is read later is the beginning of what was written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
-
 #include "base/file.h"
+#include "check.h"
 #include "observe/page/run_history.h"
 
 #include <math.h>
@@ -18,11 +14,6 @@
 #define FILE_PATH FOLDER "/" SPLAT_HISTORY_FILE
 #define N_OLD 4 /* points of the first run */
 #define N_ALL 8 /* with those of the one that goes on */
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
 
 /* Points `first` to `last`, and an evaluation after each second one. Returns whether nothing was given up. */
 static bool add_points(splat_run_history *h, int first, int last)

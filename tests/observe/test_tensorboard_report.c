@@ -1,5 +1,6 @@
 /* The tags of a run, in both sets, read back; and run folders with descriptions for interop/check_tensorboard.py. */
 #include "base/file.h"
+#include "check.h"
 #include "io/picture/image.h"
 #include "ops/ops.h"
 #include "io/picture/colormap.h"
@@ -7,19 +8,10 @@
 #include "sugar/coarse/coarse_parts.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "event_reader.h"
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
 
 enum { WIDTH = 24, HEIGHT = 16, PIXELS = WIDTH * HEIGHT, N_GAUSSIANS = 2500, N_ITERATIONS = 2000 };
 

@@ -84,7 +84,7 @@ static void test_wrong_checkpoints(void **state)
         uint8_t *at = memmem(data + 137, size - 137, list[i].from, n); /* after the first three pickles */
         if (!at) fail_msg("%zu: not in the file", i);
         memcpy(at, list[i].to, n);
-        write_file("wrong.pth", data, size);
+        fixture_bytes("wrong.pth", data, size);
         memcpy(at, list[i].from, n);
         splat_status status = splat_torch_checkpoint_open("wrong.pth", &c, &error);
         if (status != SPLAT_ERROR_FORMAT || !strstr(error.message, list[i].message))
@@ -134,7 +134,7 @@ static void test_damaged_checkpoint(void **state)
     for (size_t bit = 0; bit < 8 * size; bit += 37) {
         splat_torch_checkpoint c;
         data[bit / 8] ^= (uint8_t)(1u << bit % 8);
-        write_file("damaged_checkpoint.pth", data, size);
+        fixture_bytes("damaged_checkpoint.pth", data, size);
         data[bit / 8] ^= (uint8_t)(1u << bit % 8);
         if (splat_torch_checkpoint_open("damaged_checkpoint.pth", &c, &error) != SPLAT_OK) continue;
         assert_ramp(&c, c.p.means, 6, 1.0f, 0.25f);

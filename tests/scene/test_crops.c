@@ -111,7 +111,7 @@ static void crops_are_what_their_cameras_see(void **state)
         for (int divisor = 1; divisor <= 2; divisor++) {
             int n_crops = is_fisheye ? 5 : 6;
             options.resolution = divisor;
-            ASSERT_OK(open_scene(&options, &d, &error));
+            ASSERT_OK(open_dataset(&options, &d, &error));
             assert_int_equal(d.n_photos, N_PHOTOS);
             assert_int_equal(d.n_views, N_PHOTOS * n_crops);
             for (int i = 0; i < n_crops; i++) {
@@ -167,7 +167,7 @@ static void crops_are_cubic(void **state)
     splat_dataset d;
     splat_scene_options options = options_of("s");
     make_panoramas();
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     for (size_t i = 0; i < 6; i++) {
         const splat_dataset_view *view = &d.views[i];
         uint8_t *loaded;
@@ -196,7 +196,7 @@ static void crops_have_names(void **state)
     splat_dataset d;
     splat_scene_options options = options_of("s");
     make_panoramas();
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_non_null(strstr(log_text, "cutting 6 wide photos of 1 camera (EQUIRECTANGULAR, 800 x 400) into 36 views, "
                                      "the first of 273 x 273 pixels; a step trains on one view"));
     for (size_t i = 0; i < d.n_views; i++) {
@@ -227,7 +227,7 @@ static void crops_are_on_the_side_of_their_photo(void **state)
     expect_split(&options, "18 19 20 21 22 23");
     write_split("\"0.png\", \"1.png\", \"2.png\", \"4.png\"", "\"5.png\"");
     options.split_file = "model/split.json";
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_train, 24);
     assert_int_equal(d.n_test, 6);
     assert_non_null(strstr(log_text, "1 photo is not in model/split.json"));
@@ -250,7 +250,7 @@ static void masks_are_cut_with_their_photos(void **state)
     memset(mask + 400 * 150, 0, 400 * 50);
     ASSERT_OK(splat_png_write("s/masks/1.png", 400, 200, 1, 8, mask, &error));
     free(mask);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_non_null(strstr(log_text, "masks: 1 of 6 photos"));
     assert_int_equal(d.n_masked, 6);
     /* of the sides but a strip; below, all around the disc of 45 degrees in the square of 47 */
@@ -291,7 +291,7 @@ static void a_photo_is_decoded_once(void **state)
     splat_image_cache_info info;
     splat_scene_options options = options_of("s");
     make_panoramas();
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     size_t bytes = splat_view_photo_bytes(&d.views[0]);
     ASSERT_OK(splat_image_cache_create(&d, 8 * bytes, 0, &host_memory, &cache, &error));
     use(cache, &d, 2);
@@ -342,7 +342,7 @@ static void a_shortage_leaves_the_wanted_crop(void **state)
     size_t n_alone = 0;
     bool reached = true;
     make_panoramas();
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     size_t bytes = splat_view_photo_bytes(&d.views[0]);
     ASSERT_OK(splat_photo_load(&d, 2, &expected, &error));
     for (long k = 1; reached; k++) {
@@ -373,25 +373,25 @@ static void options_choose(void **state)
     splat_scene_options options = options_of("s");
     make_panoramas();
     options.undistort = SPLAT_UNDISTORT_OFF;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "is a panorama (EQUIRECTANGULAR)");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "is a panorama (EQUIRECTANGULAR)");
     make_fisheyes();
-    ASSERT_OK(open_scene(&options, &d, &error)); /* as they are */
+    ASSERT_OK(open_dataset(&options, &d, &error)); /* as they are */
     assert_true(d.n_views == N_PHOTOS && !d.views[0].is_distorted && d.views[0].full_fx == 250);
     splat_dataset_free(&d);
     options.undistort = SPLAT_UNDISTORT_ALL;
     options.fisheye_degrees = 100; /* one view, to 50 degrees */
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_true(d.n_views == N_PHOTOS && d.views[0].has_mask && d.views[0].n_crops == 1);
     assert_string_equal(d.views[0].name, "0.png#0");
     splat_dataset_free(&d);
     static const float wrong[] = {-1, 200.5f, NAN};
     for (int i = 0; i < 3; i++) {
         options.fisheye_degrees = wrong[i];
-        assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "fisheye_degrees");
+        assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "fisheye_degrees");
     }
     options = options_of("s");
     options.undistort = (splat_undistort)7;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "undistort");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "undistort");
     /* narrow lenses: COLMAP's frames with and without blank pixels */
     static const double opencv[8] = {812.5, 809.25, 507.5, 371.25, -0.28, 0.09, 0.0011, -0.0007};
     static const struct { splat_undistort how; int width, height; bool is_masked; } frames[] = {
@@ -400,7 +400,7 @@ static void options_choose(void **state)
     make_scene(SPLAT_LENS_OPENCV, 1000, 750, opencv);
     for (size_t i = 0; i < 4; i++) {
         options.undistort = frames[i].how;
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         assert_int_equal(d.views[0].full_width, frames[i].width);
         assert_int_equal(d.views[0].full_height, frames[i].height);
         assert_true(d.views[0].has_mask == frames[i].is_masked && d.views[0].n_crops == 0);
@@ -425,7 +425,7 @@ static void panoramas_of_transforms(void **state)
                  "\"transform_matrix\": [[1,0,0,0],[0,-1,0,0],[0,0,-1,0],[0,0,0,1]]}, "
                  "{\"file_path\": \"images/b.png\", \"fl_x\": 400, "
                  "\"transform_matrix\": [[1,0,0,2],[0,-1,0,0],[0,0,-1,0],[0,0,0,1]]}]}");
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_views, 7);
     assert_int_equal(d.n_photos, 2);
     assert_string_equal(d.views[5].name, "a.png#5");
@@ -462,7 +462,7 @@ static void samples_are_panoramas(void **state)
     sample.n_truth = 10;
     ASSERT_OK(splat_folder_delete("flat", &error));
     ASSERT_OK(splat_sample_scene_write("flat", &sample, 2, &error));
-    ASSERT_OK(open_scene(&options, &flat, &error));
+    ASSERT_OK(open_dataset(&options, &flat, &error));
     const splat_camera *truth = &flat.views[1].camera;
     uint8_t *expected, *rgb;
     ASSERT_OK(splat_photo_load(&flat, 1, &expected, &error));
@@ -473,7 +473,7 @@ static void samples_are_panoramas(void **state)
         ASSERT_OK(splat_folder_delete("wide", &error));
         ASSERT_OK(splat_sample_scene_write("wide", &sample, 2, &error));
         options.source_path = "wide";
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         size_t front = (size_t)d.views[0].n_crops;
         const splat_camera *c = &d.views[front].camera;
         for (int k = 0; k < 9; k++) assert_float_equal(c->rotation[k], truth->rotation[k], 1e-5);

@@ -82,7 +82,7 @@ static void test_camera(void **state)
     splat_scene_options options = options_of("scene");
     make_numbered(2);
     make_png("scene/images/p01.png", 20, 15); /* a reduced copy, as in images_2 */
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     const splat_camera *c = &d.views[0].camera;
     assert_true(c->width == 40 && c->height == 30 && c->fx == 50 && c->fy == 60 && c->cx == 21 && c->cy == 14);
     assert_true(c->rotation[0] == 1 && c->rotation[1] == 0 && c->rotation[4] == 1 && c->rotation[8] == 1);
@@ -97,7 +97,7 @@ static void test_camera(void **state)
 
     options.resolution = 4; /* round(40 / 4) = 10, round(30 / 4 = 7.5) = 8: the axes scale each by its own ratio */
     options.white_background = true;
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     c = &d.views[0].camera;
     assert_true(c->width == 10 && c->height == 8 && c->fx == 12.5f && c->fy == 16 && c->cx == 5.25f);
     assert_float_equal(c->cy, 14.0 * 8 / 30, 1e-6); /* one rounding to float */
@@ -105,28 +105,28 @@ static void test_camera(void **state)
     splat_dataset_free(&d);
 
     options.resolution = 3;
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_non_null(strstr(log_text, "resolution 3 is taken as a width of 3 pixels"));
     splat_dataset_free(&d);
 
     make_png("scene/images/p01.png", 30, 40);
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
                    "30 x 40 pixels, but its camera is for 40 x 30");
     assert_non_null(strstr(error.message, "was the photo turned"));
     make_png("scene/images/p01.png", 40, 20);
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "another shape; use");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "another shape; use");
     make_png("scene/images/p01.png", 40, 31); /* one pixel: rounding of a resize */
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     splat_dataset_free(&d);
     make_colmap((const char *[]){"a.png", "wide.png", "z.png"}, 3, 5);
     options.resolution = 1;
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_true(d.views[0].camera.fx == 50 && d.views[1].camera.fx == 25 && d.views[2].camera.fx == 50);
     splat_dataset_free(&d);
     options.resolution = 0;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "resolution is 0");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "resolution is 0");
     options.resolution = 100000;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error,
                    "`resolution` must be from -1 to 65500");
 }
 
@@ -139,14 +139,14 @@ static void test_limit_notice(void **state)
     make_numbered(2);
     make_png("scene/images/p00.png", 2000, 1500);
     make_png("scene/images/p01.png", 1700, 1275);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_true(d.views[0].camera.width == 1600 && d.views[0].camera.height == 1200 && d.views[0].camera.fx == 2000);
     const char *notice = strstr(log_text, "photos wider than 1600 pixels (p00.png: 2000)");
     assert_non_null(notice);
     assert_null(strstr(notice + 1, "photos wider")); /* said once */
     splat_dataset_free(&d);
     options.resolution = 1;
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.views[0].camera.width, 2000);
     assert_string_equal(log_text, "");
     splat_dataset_free(&d);
@@ -162,7 +162,7 @@ static void test_names(void **state)
     splat_scene_options options = options_of("scene");
     /* Sorted by the part before the first dot, then by the whole name: "a-b" < "a.c" as text, but "a" < "a-b". */
     make_colmap((const char *[]){"b.png", "a-b.png", "a.z.png", "a.c.png", "cam2/x.png", "cam1/x.png"}, 6, 5);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     static const char *const sorted[] = {"a.c.png", "a.z.png", "a-b.png", "b.png", "cam1/x.png", "cam2/x.png"};
     for (size_t i = 0; i < 6; i++) assert_string_equal(d.views[i].name, sorted[i]);
     assert_string_equal(d.views[4].path, "scene/images/cam1/x.png");
@@ -170,24 +170,24 @@ static void test_names(void **state)
     /* sub-folders that do not exist: the file name alone, as 3DGS looks for it */
     ASSERT_OK(splat_folder_delete("scene/images/cam1", &error));
     make_png("scene/images/x.png", 40, 30);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_string_equal(d.views[4].path, "scene/images/cam2/x.png");
     assert_string_equal(d.views[5].path, "scene/images/x.png");
     splat_dataset_free(&d);
     ASSERT_OK(splat_folder_delete("scene/images/cam2", &error));
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
                    "two cameras of the scene use this photo");
     remove("scene/images/x.png");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error,
                    "/x.png\" is not in the folder scene/images (2 of 6 photos are absent)");
     fixture_text("scene/images/x.PNG", "");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error,
                    "/x.png\" is not in the folder scene/images, but \"x.PNG\" is");
     remove("scene/images/x.PNG");
     fixture_text("scene/images/x.png", "no picture");
     remove("scene/images/b.png");
     fixture_text("scene/images/b.png", "no picture");
-    assert_true(open_scene(&options, &d, &error) != SPLAT_OK); /* two reasons; the message is one of them */
+    assert_true(open_dataset(&options, &d, &error) != SPLAT_OK); /* two reasons; the message is one of them */
     assert_true(error.message[0] && d.n_views == 0);
 }
 
@@ -199,14 +199,14 @@ static void test_folders(void **state)
     splat_scene_options options = options_of("scene");
     make_numbered(3);
     options.images = "images_2";
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error,
                    "name another with `images` (scene/images_2)");
     assert_int_equal(rename("scene/images", "scene/images_2"), 0);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_string_equal(d.views[0].path, "scene/images_2/p00.png");
     splat_dataset_free(&d);
     assert_int_equal(rename("scene/sparse/0", "scene/sparse/1"), 0);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     splat_dataset_free(&d);
     /* beside a smaller one: by the counts of both encodings */
     splat_colmap_camera camera = {3, 1, 40, 30, 50, 60, 21, 14, {0}};
@@ -218,7 +218,7 @@ static void test_folders(void **state)
         if (is_text) assert_int_equal(remove("scene/sparse/0/images.bin") | remove("scene/sparse/1/images.bin"), 0);
         assert_int_equal(splat_colmap_count_images("scene/sparse/0"), 1);
         assert_int_equal(splat_colmap_count_images("scene/sparse/1"), 3);
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         assert_int_equal(d.n_views, 3);
         assert_non_null(strstr(log_text, "of 2 COLMAP models the largest is taken, scene/sparse/1 with 3 photos"));
         splat_dataset_free(&d);
@@ -228,22 +228,22 @@ static void test_folders(void **state)
     assert_int_equal(rename("scene/sparse/1", "scene/sparse/0"), 0);
     fixture_folder("other"); /* sparse/ without 0, as image_undistorter writes it */
     assert_int_equal(rename("scene/sparse/0", "other/sparse"), 0);
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "holds no COLMAP model");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "holds no COLMAP model");
     assert_non_null(strstr(error.message, "with \"splatsmith cameras PHOTOS -o SCENE\""));
     options.source_path = "other";
     char *absolute = realpath("scene/images_2", NULL);
     options.images = absolute;
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_views, 3);
     splat_dataset_free(&d);
     free(absolute);
     options.source_path = "empty";
     ASSERT_OK(splat_folder_delete("empty", &error));
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "there is no such file or folder");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error, "there is no such file or folder");
     fixture_folder("empty");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "transforms_train.json");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "transforms_train.json");
     options.source_path = NULL;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "no scene folder");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "no scene folder");
 }
 
 /* ---------------------------------------------------------------- splits */
@@ -275,12 +275,12 @@ static void test_rules(void **state)
     options.llffhold = 100;
     expect_split(&options, "0");
     options.llffhold = 0;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "`llffhold` must be from 2");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "`llffhold` must be from 2");
     options.llffhold = 1;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "`llffhold` must be from 2");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "`llffhold` must be from 2");
     options.llffhold = 8;
     options.test_camera_count = 1000; /* capped at all views */
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error,
                    "all 20 photos of the scene are held out for testing, none is left to train on");
     make_numbered(6);
     options.test_camera_count = 3;
@@ -309,9 +309,9 @@ static void test_lists(void **state)
     expect_split(&options, "3 5");
     assert_non_null(strstr(log_text, "1 name of scene/list_test.txt is no photo of the scene"));
     fixture_text("scene/list_test.txt", "x\ny\n");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "names no photo of the scene");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "names no photo of the scene");
     fixture_text("scene/list_test.txt", "");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "names no photo of the scene");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "names no photo of the scene");
 }
 
 static void test_split_file(void **state)
@@ -329,20 +329,20 @@ static void test_split_file(void **state)
         expect_split(&options, "1 4");
     }
     write_split("\"a.png\"", "\"c.png\"");
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_true(d.n_train == 1 && d.n_test == 1 && d.train[0] == 0 && d.test[0] == 2 && !d.views[1].is_test);
     assert_non_null(strstr(log_text, "3 photos are not in model/split.json"));
     splat_dataset_free(&d);
     write_split("\"a.png\", \"gone.png\"", "\"c.png\"");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
                    "\"gone.png\", which is no photo of the scene");
     write_split("\"a.png\"", "\"a.png\"");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
                    "\"a.png\" for training and for testing");
     write_split("", "\"a.png\"");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "none is left to train on");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "none is left to train on");
     remove("model/split.json");
-    assert_true(open_scene(&options, &d, &error) != SPLAT_OK);
+    assert_true(open_dataset(&options, &d, &error) != SPLAT_OK);
 }
 
 /* ---------------------------------------------------------------- points and extent */
@@ -354,20 +354,20 @@ static void test_points(void **state)
     splat_dataset d;
     splat_scene_options options = options_of("scene");
     make_numbered(5);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_points, 5);
     assert_false(d.random_points);
     assert_float_equal(d.extent, 2.2f, 1e-6); /* cameras at x = 0 .. 4: 1.1 x 2 */
     splat_dataset_free(&d);
     options.eval = true;
     options.test_camera_count = 1; /* without the first: mean 2.5, radius 1.5 */
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_float_equal(d.extent, 1.65f, 1e-6);
     splat_dataset_free(&d);
 
     splat_point ply = {{1, 2, 3}, {4, 5, 6}}; /* points3D.ply beside the model wins */
     ASSERT_OK(splat_ply_write_points("scene/sparse/0/points3D.ply", &ply, NULL, 1, &error));
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_points, 1);
     assert_true(d.points[0].position[1] == 2 && d.points[0].color[2] == 6);
     splat_dataset_free(&d);
@@ -380,19 +380,19 @@ static void test_random_points(void **state)
     splat_dataset d, again;
     splat_scene_options options = options_of("scene");
     make_colmap((const char *[]){"a.png", "b.png", "c.png"}, 3, 0);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_random(&d, (float[3]){1, 0, 0}, 1.1f); /* around the cameras' mean, the extent to each side */
     assert_non_null(strstr(log_text, "the scene has no points"));
-    ASSERT_OK(open_scene(&options, &again, &error));
+    ASSERT_OK(open_dataset(&options, &again, &error));
     assert_memory_equal(d.points, again.points, d.n_points * sizeof *d.points);
     splat_dataset_free(&again);
     options.seed = 1;
-    ASSERT_OK(open_scene(&options, &again, &error));
+    ASSERT_OK(open_dataset(&options, &again, &error));
     assert_memory_not_equal(d.points, again.points, d.n_points * sizeof *d.points);
     splat_dataset_free(&again);
     splat_dataset_free(&d);
     for (int i = 0; i < 2; i++) remove(i ? "scene/sparse/0/points3D.txt" : "scene/sparse/0/points3D.bin");
-    ASSERT_OK(open_scene(&options, &d, &error)); /* no file of points at all */
+    ASSERT_OK(open_dataset(&options, &d, &error)); /* no file of points at all */
     assert_int_equal(d.n_points, 100000);
     splat_dataset_free(&d);
 }
@@ -404,14 +404,14 @@ static void test_one_camera(void **state)
     splat_dataset d;
     splat_scene_options options = options_of("scene");
     make_numbered(1); /* at the origin, points at z = 1 .. 5 */
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_true(d.extent == 3); /* the median distance: the cameras say nothing of the scene's size */
     splat_dataset_free(&d);
     options.eval = true;
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "none is left to train on");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "none is left to train on");
     options.eval = false;
     make_colmap((const char *[]){"a.png"}, 1, 0);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_random(&d, (float[3]){0, 0, 0}, 1);
     assert_true(d.extent > 0.5f && d.extent < 1.5f);
     splat_dataset_free(&d);

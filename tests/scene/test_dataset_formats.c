@@ -30,7 +30,7 @@ static void test_nerf_synthetic(void **state)
     splat_dataset d;
     splat_scene_options options = options_of("blender");
     make_blender();
-    ASSERT_OK(open_scene(&options, &d, &error)); /* without eval the test pictures are trained on */
+    ASSERT_OK(open_dataset(&options, &d, &error)); /* without eval the test pictures are trained on */
     assert_string_equal(d.format, "nerf-synthetic");
     assert_true(d.n_views == 3 && d.n_train == 3 && d.n_test == 0 && d.composite_truncates);
     assert_random(&d, (float[3]){0, 0, 0}, 1.3f);
@@ -51,7 +51,7 @@ static void test_nerf_synthetic(void **state)
     expect_split(&options, "0");
     splat_point ply[2] = {{{1, 2, 3}, {4, 5, 6}}};
     ASSERT_OK(splat_ply_write_points("blender/points3d.ply", ply, NULL, 2, &error));
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_true(d.n_points == 2 && !d.random_points);
     splat_dataset_free(&d);
 }
@@ -77,7 +77,7 @@ static void test_multiscale(void **state)
         static const size_t n_train[4] = {1, 1, 3, 2}; /* d0 only, or all; the test picture is of scale d1 */
         options.eval = k % 2;
         options.load_allres = k / 2;
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         assert_string_equal(d.format, "multiscale-blender");
         assert_int_equal(d.n_views, 3);
         assert_int_equal(d.n_train, n_train[k]);
@@ -107,9 +107,9 @@ static void test_transforms(void **state)
     "{\"file_path\": \"images/f2.png\", " POSE(2) "}]"
     fixture_text("studio/transforms.json",
                  STUDIO ", \"ply_file_path\": \"points.ply\", \"test_filenames\": [\"images/f1.png\"]}");
-    assert_true(open_scene(&options, &d, &error) != SPLAT_OK); /* the point cloud it names does not exist */
+    assert_true(open_dataset(&options, &d, &error) != SPLAT_OK); /* the point cloud it names does not exist */
     ASSERT_OK(splat_ply_write_points("studio/points.ply", ply, NULL, 2, &error));
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_string_equal(d.format, "transforms");
     assert_true(d.n_points == 2 && !d.composite_truncates && d.n_train == 3);
     const splat_camera *c = &d.views[1].camera; /* photos of half the size in the file */
@@ -119,7 +119,7 @@ static void test_transforms(void **state)
     expect_split(&options, "1");
     fixture_text("studio/transforms.json", STUDIO "}"); /* no split, no points */
     expect_split(&options, "0");
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_random(&d, (float[3]){1.5f, 0, 4}, 0.55f); /* train cameras at x = 1, 2 */
     splat_dataset_free(&d);
 }
@@ -144,7 +144,7 @@ static void expect_real(const char *name, size_t n_views, size_t n_test, size_t 
     splat_scene_options options = options_of(path);
     options.eval = true;
     double start = now_ms();
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     print_message("%s: %zu views and %zu points opened in %.1f ms\n", name, d.n_views, d.n_points, now_ms() - start);
     if (d.n_points != n_points || d.views[0].camera.width != width) {
         print_message("SKIPPED: the figures of %s: this is another copy than docs/performance.md describes\n", name);

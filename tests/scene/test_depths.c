@@ -66,7 +66,7 @@ static void check_agreement(splat_sample_distortion distortion, int resolution, 
     options.sfm_depth = true;
     options.eval = true;
     options.resolution = resolution;
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_true(d.n_test == 2 && d.n_depths == 10);
     assert_non_null(strstr(log_text, "depth maps: 10 of 10 training photos"));
     for (size_t i = 0; i < d.n_views; i++) {
@@ -98,7 +98,7 @@ static void panoramas_have_points_and_no_maps(void **state)
     splat_scene_options options = options_of("sample");
     write_sample("sample", SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR);
     options.sfm_depth = true;
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_true(d.n_photos == 12 && d.n_views > 40);
     size_t n_with = 0;
     for (size_t i = 0; i < d.n_views; i++) n_with += d.views[i].n_depth_points > 0;
@@ -106,7 +106,7 @@ static void panoramas_have_points_and_no_maps(void **state)
     assert_true(n_with > 30 && d.n_depth_points > 1000);
     splat_dataset_free(&d);
     options.depths = "depths";
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "no training photo has a depth map");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "no training photo has a depth map");
     assert_non_null(strstr(log_text, "12 of 12 training photos are cut into several views (the first is image_000"));
 }
 
@@ -163,14 +163,14 @@ static void views_have_their_own_numbers(void **state)
     splat_dataset d;
     splat_scene_options options = with_maps();
     make_scene();
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_depths, 4);
     assert_string_equal(d.views[1].depth_path, "s/depths/sub/b.jpg.png");
     assert_true(d.views[0].depth_scale == 1 && d.views[0].depth_offset == 0.5f);
     assert_true(d.views[1].depth_scale == 2 && d.views[2].depth_scale == 1.5f);
     splat_dataset_free(&d);
     options.depths = NULL; /* not asked for: not read */
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_true(d.n_depths == 0 && !d.views[0].depth_path);
     assert_int_equal(splat_view_decoded_bytes(&d.views[0]), 3 * W * H);
     splat_dataset_free(&d);
@@ -191,7 +191,7 @@ static void nothing_is_mixed(void **state)
     static const int widths[] = {24, 7, 12};
     for (size_t k = 0; k < 3; k++) {
         options.resolution = k == 0 ? 1 : widths[k] == 12 ? 2 : widths[k];
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         uint8_t *photo;
         const splat_dataset_view *v = &d.views[0];
         const int width = v->camera.width, height = v->camera.height;
@@ -220,7 +220,7 @@ static void maps_go_through_the_lens(void **state)
     fixture_text("s/sparse/0/cameras.txt", "1 SIMPLE_RADIAL 24 16 20 12 8 -0.25\n");
     for (int i = 0; i < FINE * W * FINE * H; i++) values[i] = (uint16_t)(i % (FINE * W) + 256 * (i / (FINE * W)));
     write_map("s/depths/a.png", FINE * W, FINE * H, values);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     uint8_t *photo;
     const splat_dataset_view *v = &d.views[0];
     assert_true(v->is_distorted);
@@ -250,19 +250,19 @@ static void what_photos_lack_is_named(void **state)
     assert_int_equal(remove("s/depths/c.png"), 0);
     fixture_text(PARAMS, "{\"a\": {\"scale\": 1, \"offset\": 0}, \"d\": {\"scale\": 1, \"offset\": 0},"
                          " \"c\": {\"scale\": 1, \"offset\": 0}}");
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_depths, 2);
     assert_non_null(strstr(log_text, "1 of 4 training photos have no depth map in s/depths (the first is c.png"));
     assert_non_null(strstr(log_text, "1 of 4 training photos are not in depth_params.json (the first is b.jpg.png)"));
     splat_dataset_free(&d);
     fixture_text(PARAMS, "{\"a\": {\"scale\": 1, \"offset\": 0}, \"d\": {\"scale\": 5.1, \"offset\": 0},"
                          " \"sub/b.jpg\": {\"scale\": 1, \"offset\": 0}}");
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_depths, 2);
     assert_non_null(strstr(log_text, "1 of 4 depth maps are left out (the first is that of d.png)"));
     splat_dataset_free(&d);
     fixture_text(PARAMS, "{\"x\": {\"scale\": 1, \"offset\": 0}}");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
                    "no training photo has a depth map that can be used (1 have no file, as c.png; 3 are not in");
 }
 
@@ -275,21 +275,21 @@ static void bad_maps_are_refused(void **state)
     uint8_t bytes[W * H] = {0}, *photo;
     make_scene();
     write_map("s/depths/a.png", W, H + 4, NULL);
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
                    "the depth map has 24 x 20 pixels, and its photo 24 x 16, which is another shape");
     ASSERT_OK(splat_png_write("s/depths/a.png", W, H, 1, 8, bytes, &error));
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_UNSUPPORTED, &error, "8 bits a channel (gray)");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_UNSUPPORTED, &error, "8 bits a channel (gray)");
     write_map("s/depths/a.png", W, H, NULL);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     write_map("s/depths/a.png", 2 * W, 2 * H, NULL); /* while the scene is open */
     assert_failure(splat_photo_load(&d, 0, &photo, &error), SPLAT_ERROR_FORMAT, &error, "open it again");
     assert_null(photo);
     splat_dataset_free(&d);
     options.depths = "nowhere";
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "name another with `depths`");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error, "name another with `depths`");
     options.depths = "depths";
     assert_int_equal(remove(PARAMS), 0);
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "make_depth_scale.py");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error, "make_depth_scale.py");
 }
 
 /* ---------------------------------------------------------------- points */
@@ -317,7 +317,7 @@ static void points_are_where_photos_see_them(void **state)
                  "5 0.1 0.2 4.01 1 2 3 3 7 6 17 4 27 3\n"       /* where 1 is, and worse */
                  "6 0 0 -3 1 2 3 1 7 7 17 5 27 4\n"             /* behind */
                  "7 9 0 3 1 2 3 1 7 8 17 6 27 5\n");            /* beside */
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     const splat_depth_point *p = points_of(&d, 0, 3); /* a.png, the largest weight first */
     double expected[3][4] = {{20 * -0.5 + 11.5, 7.5, 0.5, 4}, {20 * 0.1 / 4 + 11.5, 8.5, 0.25, 1},
                              {20 * 0.2 + 11.5, 11.5, 0.2, 1}};
@@ -341,22 +341,22 @@ static void scenes_without_tracks_are_refused(void **state)
     splat_scene_options options = options_of("s");
     options.sfm_depth = true;
     make_scene();
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
                    "none of the model's 2 points has a track of 3 of them");
     assert_int_equal(remove("s/sparse/0/points3D.txt"), 0);
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "none of the model's 0 points");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "none of the model's 0 points");
     fixture_folder("j");
     fixture_folder("j/images");
     make_png("j/images/a.png", W, H);
     fixture_text("j/transforms.json", "{\"fl_x\": 20, \"frames\": [{\"file_path\": \"images/a.png\","
                                       " \"transform_matrix\": [[1,0,0,0],[0,1,0,0],[0,0,1,0],[0,0,0,1]]}]}");
     options.source_path = "j";
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_UNSUPPORTED, &error, "needs a COLMAP model");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_UNSUPPORTED, &error, "needs a COLMAP model");
     options.sfm_depth = false;
     options.depths = "depths"; /* maps of other scenes: their numbers lie in the scene's folder */
     write_map("j/depths/a.png", W, H, NULL);
     fixture_text("j/depth_params.json", "{\"a\": {\"scale\": 1, \"offset\": 0}}");
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_depths, 1);
     splat_dataset_free(&d);
 }

@@ -21,7 +21,7 @@ static int begin(void **state)
 
 static void expect_opened(size_t n_views, const char *words)
 {
-    ASSERT_OK(open_scene(&options, &dataset, &error));
+    ASSERT_OK(open_dataset(&options, &dataset, &error));
     assert_int_equal(dataset.n_views, n_views);
     if (!strstr(log_text, words)) fail_msg("\"%s\" is not in: %s", words, log_text);
     splat_dataset_free(&dataset);
@@ -36,11 +36,11 @@ static void a_tenth_may_be_absent(void **state)
     expect_opened(18, "2 of 20 photos are absent or damaged and left out: p003.png, p017.png (the model's photo "
                       "\"p003.png\" is not in the folder scene/images (2 of 20 photos are absent)");
     options.strict = true;
-    assert_failure(open_scene(&options, &dataset, &error), SPLAT_ERROR_IO, &error,
+    assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_IO, &error,
                    "\"p003.png\" is not in the folder scene/images (2 of 20 photos are absent)");
     options.strict = false;
     assert_int_equal(unlink("scene/images/p020.png"), 0);
-    assert_failure(open_scene(&options, &dataset, &error), SPLAT_ERROR_IO, &error, "(3 of 20 photos are absent)");
+    assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_IO, &error, "(3 of 20 photos are absent)");
 }
 
 /* The photo as a JPEG, with so many bytes of it, or with more at its end. */
@@ -74,7 +74,7 @@ static void pictures_that_are_cut_off_are_left_out(void **state)
     free(png);
     expect_opened(18, "2 of 20 photos are absent or damaged and left out: p005.png, p009.png (");
     options.strict = true;
-    assert_failure(open_scene(&options, &dataset, &error), SPLAT_ERROR_FORMAT, &error, "p005.png");
+    assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_FORMAT, &error, "p005.png");
 }
 
 static void transforms_lose_photos_too(void **state)
@@ -98,7 +98,7 @@ static void transforms_lose_photos_too(void **state)
     expect_opened(19, "1 of 20 photos is absent or damaged and left out: images/p011.png (frame 10: the photo "
                       "\"images/p011.png\" is not in the scene's folder");
     options.strict = true;
-    assert_failure(open_scene(&options, &dataset, &error), SPLAT_ERROR_IO, &error, "frame 10: the photo");
+    assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_IO, &error, "frame 10: the photo");
 }
 
 /* split.json of a model folder was written when all photos were there. */
@@ -107,14 +107,14 @@ static void a_split_may_name_what_was_lost(void **state)
     (void)state;
     write_split("\"p001.png\", \"p002.png\", \"p004.png\"", "\"p003.png\"");
     options.split_file = "model/split.json";
-    ASSERT_OK(open_scene(&options, &dataset, &error));
+    ASSERT_OK(open_dataset(&options, &dataset, &error));
     splat_dataset_free(&dataset);
     assert_int_equal(unlink("scene/images/p004.png"), 0);
-    ASSERT_OK(open_scene(&options, &dataset, &error));
+    ASSERT_OK(open_dataset(&options, &dataset, &error));
     assert_int_equal(dataset.n_test, 1);
     splat_dataset_free(&dataset);
     write_split("\"p001.png\", \"other.png\"", "\"p003.png\"");
-    assert_failure(open_scene(&options, &dataset, &error), SPLAT_ERROR_FORMAT, &error,
+    assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_FORMAT, &error,
                    "which is no photo of the scene");
 }
 

@@ -55,14 +55,14 @@ static void every_custom_of_naming_is_found(void **state)
         make_scene(names, 1);
         snprintf(path, sizeof path, "s/%s", masks[i]);
         write_gray(path, W, H, 255);
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         if (!d.views[0].mask_path) fail_msg("%s is not found", masks[i]);
         assert_string_equal(d.views[0].mask_path, path);
         assert_true(d.views[0].has_mask && d.n_masked == 1);
         assert_non_null(strstr(log_text, "masks: 1 of 1 photos"));
         splat_dataset_free(&d);
         options.masks = "none";
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         assert_true(!d.views[0].has_mask && d.n_masked == 0);
         splat_dataset_free(&d);
         options.masks = NULL;
@@ -82,20 +82,20 @@ static void the_order_of_names_and_folders(void **state)
     write_gray("s/masks/Y/a_mask.png", W, H, 255);
     write_gray("s/masks/a.png", W, H, 255); /* of no photo */
     write_gray("s/mask/z.png", W, H, 255);  /* masks comes first */
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_string_equal(d.views[0].mask_path, "s/masks/x/a.png.png");
     assert_string_equal(d.views[1].mask_path, "s/masks/Y/a_mask.png");
     assert_null(d.views[2].mask_path);
     assert_non_null(strstr(log_text, "masks: 2 of 3 photos"));
     splat_dataset_free(&d);
     options.masks = "mask";
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_null(d.views[0].mask_path);
     assert_string_equal(d.views[2].mask_path, "s/mask/z.png");
     splat_dataset_free(&d);
     options.masks = "images"; /* masks beside photos, which are no masks of themselves */
     write_gray("s/images/z_mask.png", W, H, 255);
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_null(d.views[0].mask_path);
     assert_string_equal(d.views[2].mask_path, "s/images/z_mask.png");
     splat_dataset_free(&d);
@@ -119,15 +119,15 @@ static void transforms_name_masks(void **state)
 #define HEAD "{\"fl_x\": 20, \"fl_y\": 20, \"frames\": ["
     fixture_text("j/transforms.json", HEAD FRAME("a.png", "\"mask_path\": \"./elsewhere/m.png\",", "0") ","
                  FRAME("b.png", "", "1") "," FRAME("c.png", "", "2") "]}");
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_string_equal(d.views[0].mask_path, "j/elsewhere/m.png");
     assert_string_equal(d.views[1].mask_path, "j/masks/b.png");
     assert_string_equal(d.views[2].mask_path, "j/masks/images/c.png");
     splat_dataset_free(&d);
     fixture_text("j/transforms.json", HEAD FRAME("a.png", "\"mask_path\": \"gone.png\",", "0") "]}");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "the mask that transforms.json names");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error, "the mask that transforms.json names");
     fixture_text("j/transforms.json", HEAD FRAME("a.png", "\"mask_path\": \"../m.png\",", "0") "]}");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "leaves the scene's folder");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "leaves the scene's folder");
 }
 
 static void hostile_masks_are_refused(void **state)
@@ -139,25 +139,26 @@ static void hostile_masks_are_refused(void **state)
     splat_scene_options options = options_of("s");
     make_scene(names, 2);
     options.masks = "absent";
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_IO, &error, "the folder of the masks does not exist");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error,
+                   "the folder of the masks does not exist");
     options.masks = NULL;
     fixture_folder("s/masks");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "the folder of the masks is empty");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "the folder of the masks is empty");
     write_gray("s/masks/other.png", W, H, 255);
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "the first file is \"other.png\"");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "the first file is \"other.png\"");
     write_gray("s/masks/b.png", W, W, 255);
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error,
                    "24 x 24 pixels, and its photo 24 x 16");
     fixture_text("s/masks/b.png", "no picture");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_UNSUPPORTED, &error, "masks/b.png");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_UNSUPPORTED, &error, "masks/b.png");
     fixture_text("s/masks/b.png", "");
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_UNSUPPORTED, &error, "masks/b.png");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_UNSUPPORTED, &error, "masks/b.png");
     write_gray("s/masks/b.png", W, H, 0); /* inverted? */
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_non_null(strstr(log_text, "the masks keep 0.0 % of their photos (median); white keeps"));
     splat_dataset_free(&d);
     options.invert_masks = true;
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_null(strstr(log_text, "median"));
     splat_dataset_free(&d);
 }
@@ -238,7 +239,7 @@ static uint8_t *load(const splat_scene_options *options, size_t *bytes)
     splat_error error;
     splat_dataset d;
     uint8_t *rgb;
-    ASSERT_OK(open_scene(options, &d, &error));
+    ASSERT_OK(open_dataset(options, &d, &error));
     ASSERT_OK(splat_photo_load(&d, 0, &rgb, &error));
     *bytes = splat_view_photo_bytes(&d.views[0]);
     splat_dataset_free(&d);
@@ -405,7 +406,7 @@ static void expect_points(const splat_scene_options *options, const float *x, si
 {
     splat_error error;
     splat_dataset d;
-    ASSERT_OK(open_scene(options, &d, &error));
+    ASSERT_OK(open_dataset(options, &d, &error));
     assert_int_equal(d.n_points, n);
     for (size_t i = 0; i < n; i++)
         if (d.points[i].position[0] != x[i]) fail_msg("point %zu: %g", i, (double)d.points[i].position[0]);
@@ -452,7 +453,7 @@ static void points_on_what_masks_cover_are_left_out(void **state)
     expect_points(&options, all, 6);
     options.masks = NULL; /* where none would be left, all are */
     fixture_text("s/sparse/0/points3D.txt", "1 0.4 0 4 1 2 3 1 1 0 2 0\n2 0.35 0 4 1 2 3 1 1 0 2 0\n");
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_points, 2);
     splat_dataset_free(&d);
 }

@@ -1,5 +1,6 @@
 /* The built-in scene: the same bytes at any thread count, pictures that fit their cameras, points on the surfaces. */
 #include "base/file.h"
+#include "check.h"
 #include "io/colmap/colmap.h"
 #include "io/exposure_file.h"
 #include "io/picture/image.h"
@@ -9,21 +10,12 @@
 #include "scene/sample_scene.h"
 
 #include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
 
 static const splat_sample_options small = {
     .size = sizeof small,

@@ -1,6 +1,7 @@
 /* The built-in scenes to measure surfaces with: the same bytes at any thread count; the truth lies on the surface and
  * is seen by three cameras, checked against the triangles with other code; subsets; cameras; points to start from. */
 #include "base/file.h"
+#include "check.h"
 #include "io/colmap/colmap.h"
 #include "io/picture/image.h"
 #include "math/camera.h"
@@ -10,18 +11,9 @@
 #include "scene/sample_scene.h"
 #include "scene/sample_work.h"
 
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
 
 static splat_sample_options small_scene(splat_sample_scene scene)
 {

@@ -169,7 +169,7 @@ static void scenes_open_undistorted(void **state)
     make_scene(SPLAT_LENS_OPENCV, 750, opencv);
     for (int divisor = 1; divisor <= 2; divisor++) {
         options.resolution = divisor;
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         assert_non_null(strstr(log_text, "undistorting 2 photos of 1 camera (OPENCV, 1000 x 750 -> 1126 x 799)"));
         const splat_dataset_view *view = &d.views[0];
         assert_true(view->is_distorted && view->full_width == 1126 && view->full_height == 799);
@@ -196,9 +196,9 @@ static void folded_lenses_are_refused(void **state)
     splat_dataset d;
     splat_scene_options options = options_of("lens");
     make_scene(SPLAT_LENS_SIMPLE_RADIAL, 750, (const double[]){300, 500, 375, -0.5});
-    assert_failure(open_scene(&options, &d, &error), SPLAT_ERROR_UNSUPPORTED, &error, "folds over");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_UNSUPPORTED, &error, "folds over");
     make_scene(SPLAT_LENS_FISHEYE, 200, (const double[]){430, 430, 500, 100}); /* 68 degrees: cut at 61 */
-    ASSERT_OK(open_scene(&options, &d, &error));
+    ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.views[0].frame.width, 1548);
     assert_float_equal(d.views[0].frame.cx, 774, 1e-9);
     splat_dataset_free(&d);
@@ -269,12 +269,12 @@ static void samples_of_every_lens(void **state)
     splat_scene_options options = options_of("flat");
     uint8_t *expected, *rgb;
     write_sample("flat", SPLAT_SAMPLE_DISTORTION_NONE);
-    ASSERT_OK(open_scene(&options, &flat, &error));
+    ASSERT_OK(open_dataset(&options, &flat, &error));
     ASSERT_OK(splat_photo_load(&flat, 1, &expected, &error));
     options.source_path = "bent";
     for (int i = SPLAT_SAMPLE_DISTORTION_SIMPLE_RADIAL; i <= SPLAT_SAMPLE_DISTORTION_EUCM; i++) {
         write_sample("bent", (splat_sample_distortion)i);
-        ASSERT_OK(open_scene(&options, &d, &error));
+        ASSERT_OK(open_dataset(&options, &d, &error));
         const splat_dataset_view *view = &d.views[1];
         assert_true(view->is_distorted && view->lens.model == SPLAT_LENS_SIMPLE_RADIAL + (unsigned)i - 1);
         check_field(&view->lens, &flat.views[1].camera);

@@ -10,7 +10,6 @@
 #include "math/camera.h"
 #include "mesh/mesh_raster.h"
 #include "refine_fixture.h"
-#undef ASSERT_OK /* both fixtures have one */
 #include "scene_fixture.h"
 #include "sugar/refine/refine_parts.h"
 #include "train/schedule.h"

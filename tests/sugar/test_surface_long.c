@@ -8,7 +8,6 @@
 
 #include <cmocka.h>
 
-#define LIMIT_S 1500
 #include "cli_fixture.h"
 #include "splatsmith.h"
 
@@ -79,6 +78,7 @@ static void the_modes_of_sugar_make_better_meshes(void **state)
 
 int main(void)
 {
+    run_limit_s = 1500;
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_modes_of_sugar_make_better_meshes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
