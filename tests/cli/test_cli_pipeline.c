@@ -61,7 +61,7 @@ static void the_last_result_has_a_texture(void **state)
 {
     (void)state;
     make_base();
-    shell("grep -aq '\"TEXCOORD_0\"' base/textured.glb && grep -aq '\"mimeType\":\"image/' base/textured.glb");
+    sh_ok("grep -aq '\"TEXCOORD_0\"' base/textured.glb && grep -aq '\"mimeType\":\"image/' base/textured.glb");
     RUN_OUT(0, NULL, "render", "--mesh", "base/textured.glb", "-m", "base/refine", "--skip_train", "-o", "drawn");
     assert_true(exists_like("drawn/test/mesh_textured/color/*.png"));
 }
@@ -70,7 +70,7 @@ static void nothing_to_do(void **state)
 {
     (void)state;
     copy_base("again"); /* moved: paths in it are its own */
-    shell("touch mark; sleep 0.05");
+    sh_ok("touch mark; sleep 0.05");
     PIPELINE(0, "again", "--threads", "1", "--vram_limit", "4G", "--test_iterations", "50"); /* make no other result */
     SAID("[1/5] train: done before");
     SAID("[2/5] coarse: done before");
@@ -81,7 +81,7 @@ static void nothing_to_do(void **state)
     SAID("again/mesh/mesh.ply");
     SAID("Results:\n  again/refined.ply\n  again/refined_mesh.ply\n  again/textured.glb\n");
     NOT_NOTED("runs again");
-    shell("test -z \"$(find again -newer mark -name '*.ply')$(find again -newer mark -name stage.json)\"");
+    sh_ok("test -z \"$(find again -newer mark -name '*.ply')$(find again -newer mark -name stage.json)\"");
 }
 
 /* A kill between the end of a stage and its tidying leaves files that a later run finds and deletes. */
@@ -89,7 +89,7 @@ static void leftovers_of_complete_stages_go(void **state)
 {
     (void)state;
     copy_base("left");
-    shell("touch left/train/chkpnt100.splatsmith left/train/chkpnt200.splatsmith left/train/chkpnt300.splatsmith "
+    sh_ok("touch left/train/chkpnt100.splatsmith left/train/chkpnt200.splatsmith left/train/chkpnt300.splatsmith "
           "left/train/report.html.tmp-aB3xYz left/texture/textured.glb.tmp-000000 left/train/mine.tmp-notes "
           "left" TRAIN_PLY ".tmp-Q2w3E4");
     PIPELINE(0, "left");
@@ -101,8 +101,8 @@ static void leftovers_of_complete_stages_go(void **state)
     assert_false(exists("left" TRAIN_PLY ".tmp-Q2w3E4"));
     assert_true(exists("left/train/mine.tmp-notes"));
     assert_true(exists("left" TRAIN_PLY));
-    shell("sed -i 's/\"checkpoint_interval\": \"1000\"/\"checkpoint_interval\": \"20\"/' left/train/stage.json");
-    shell("touch left/train/chkpnt360.splatsmith left/train/chkpnt380.splatsmith left/train/chkpnt400.splatsmith");
+    sh_ok("sed -i 's/\"checkpoint_interval\": \"1000\"/\"checkpoint_interval\": \"20\"/' left/train/stage.json");
+    sh_ok("touch left/train/chkpnt360.splatsmith left/train/chkpnt380.splatsmith left/train/chkpnt400.splatsmith");
     PIPELINE(0, "left"); /* the run that made the stage was asked for them */
     assert_false(exists("left/train/chkpnt360.splatsmith"));
     assert_true(exists("left/train/chkpnt380.splatsmith"));
@@ -118,7 +118,7 @@ static void a_memory_limit_holds_for_all_stages(void **state)
     PIPELINE(0, "limited", "--vram_limit", "20M");
     for (const char *at = standard_output; (at = strstr(at, "Memory: limit 20 MiB; ")); at++) n_told++;
     assert_int_equal(n_told, 3); /* train, coarse, refine */
-    shell("test $(grep -c '\"peak_bytes\": ' limited/pipeline.json) = 5 && "
+    sh_ok("test $(grep -c '\"peak_bytes\": ' limited/pipeline.json) = 5 && "
           "! grep -E '\"peak_bytes\": ([0-9]{9,}|[3-9][0-9]{7}|2[1-9][0-9]{6})' limited/pipeline.json");
     PIPELINE(1, "limited", "--vram_limit", "2M", "-f", "30"); /* the splat fits, the Gaussians of the mesh do not */
     SAID("[3/5] mesh: done before");
@@ -158,7 +158,7 @@ static void an_obj_as_well(void **state)
     NOTED("texture runs again: --export_obj was False, is True");
     assert_true(exists("object/textured.obj") && exists("object/textured.mtl") && exists_like("object/textured*.png"));
     assert_same_file("base" GLB, "object/textured.glb");
-    shell("rm object/textured.mtl"); /* a link; the file itself is in the stage's folder */
+    sh_ok("rm object/textured.mtl"); /* a link; the file itself is in the stage's folder */
     PIPELINE(0, "object", "--export_obj", "True");
     SAID("[5/5] texture: done before");
     assert_true(exists("object/textured.mtl"));
@@ -187,18 +187,18 @@ static void stages_of_earlier_defaults(void **state)
 {
     (void)state;
     copy_base("earlier");
-    shell("sed -i '/\"regularization_type\"/d' earlier/coarse/stage.json && ! cmp -s base/coarse/stage.json "
+    sh_ok("sed -i '/\"regularization_type\"/d' earlier/coarse/stage.json && ! cmp -s base/coarse/stage.json "
           "earlier/coarse/stage.json");
     PIPELINE(0, "earlier", "--skip_refine", "--skip_texture");
     SAID("[1/5] train: done before");
     NOTED("coarse runs again: --regularization_type was dn_consistency, is multiview");
     assert_same_file("base" COARSE_PLY, "earlier" COARSE_PLY);
     SAID("[3/5] mesh: done before");
-    shell("sed -i '/\"points\"/d' earlier/mesh/stage.json && cp earlier/mesh/stage.json stage.json");
+    sh_ok("sed -i '/\"points\"/d' earlier/mesh/stage.json && cp earlier/mesh/stage.json stage.json");
     PIPELINE(0, "earlier", "--skip_refine", "--skip_texture");
     SAID("[2/5] coarse: done before");
     NOTED("mesh runs again: --points was level, is views");
-    shell("cp stage.json earlier/mesh/stage.json");
+    sh_ok("cp stage.json earlier/mesh/stage.json");
     PIPELINE(0, "earlier", "--points", "level", "--skip_refine", "--skip_texture"); /* keeps it */
     SAID("[3/5] mesh: done before");
 }
@@ -218,16 +218,16 @@ static void damage(void **state)
                " \"inputs\": {}, \"seconds\": 1, \"results\": {}}"); /* JSON, but not ours */
     PIPELINE(0, "damaged");
     NOTED("mesh runs again: damaged/mesh/stage.json is damaged");
-    shell("rm damaged/mesh/mesh.ply");
+    sh_ok("rm damaged/mesh/mesh.ply");
     PIPELINE(0, "damaged");
     NOTED("mesh runs again: its result damaged/mesh/mesh.ply is missing");
-    shell("rm damaged/mesh/stage.json");
+    sh_ok("rm damaged/mesh/stage.json");
     PIPELINE(0, "damaged");
     NOTED("mesh runs again: damaged/mesh/stage.json is missing");
-    shell("printf x >> damaged" COARSE_PLY);
+    sh_ok("printf x >> damaged" COARSE_PLY);
     PIPELINE(0, "damaged", "-r", "multiview");
     NOTED("mesh runs again: coarse/point_cloud/iteration_7090/point_cloud.ply has changed");
-    shell("rm damaged" GLB); /* that in the pipeline's folder is the same file, but not the stage's */
+    sh_ok("rm damaged" GLB); /* that in the pipeline's folder is the same file, but not the stage's */
     PIPELINE(0, "damaged", "-r", "multiview");
     NOTED("texture runs again: its result damaged/texture/textured.glb is missing");
     assert_same_file("damaged" GLB, "damaged/textured.glb");
@@ -261,7 +261,7 @@ static void given_splats(void **state)
     assert_true(exists("plain/textured.glb")); /* of the mesh as it was made */
     assert_false(exists("plain/refined.ply")); /* not a result of this run */
     assert_true(file_contains("plain/texture/stage.json", "\"test_psnr\": ")); /* on the splat's test views */
-    shell("cp plain/textured.glb plain.glb");
+    sh_ok("cp plain/textured.glb plain.glb");
     PIPELINE(0, "plain", "--gs_output_dir", "base/train", "--skip_coarse", "--skip_refine", "--llffhold", "3");
     NOTED("texture runs again: --llffhold was 8, is 3");
     assert_same_file("plain.glb", "plain/textured.glb"); /* the split of the splat wins */
@@ -346,10 +346,10 @@ static void mistakes(void **state)
     PIPELINE(2, "mistakes", "-c", "mistakes/coarse"); /* which the coarse stage would write */
     NOTED("which this stage has to write");
     assert_true(exists("mistakes" COARSE_PLY));
-    shell("mkdir mistakes/pipeline.json.tmp");
+    sh_ok("mkdir mistakes/pipeline.json.tmp");
     PIPELINE(1, "mistakes");
     NOTED("cannot write mistakes/pipeline.json");
-    shell("rmdir mistakes/pipeline.json.tmp");
+    sh_ok("rmdir mistakes/pipeline.json.tmp");
 
     int folder = open("mistakes", O_RDONLY | O_DIRECTORY);
     assert_int_equal(flock(folder, LOCK_EX), 0);
@@ -408,7 +408,7 @@ static void mistakes_of_later_stages(void **state)
     NOTED("square_size");
     assert_false(exists("x"));
     PIPELINE(2, "later", "--delete_first", "--surface_level", "0.3,0.3");
-    shell("diff -r base later");
+    sh_ok("diff -r base later");
     /* a stage that is left out may be asked for anything */
     PIPELINE(0, "later", "--coarse_checkpoint", "base" COARSE_PLY, "--coarse_iterations", "20", "--skip_refine",
              "--skip_texture", "--square_size", "6");
@@ -429,13 +429,13 @@ static void help(void **state)
     /* names and letters exist once */
     RUN_OUT(0, NULL, "pipeline", "--help", "all");
     write_text("help.txt", standard_output);
-    shell("test -z \"$(grep -oE '^ {2,6}(-[A-Za-z], )?--[0-9a-z_A-Z]+' help.txt | sed 's/.*--//' | sort | uniq -d)\"");
-    shell("test -z \"$(grep -oE '^  -[A-Za-z],' help.txt | sort | uniq -d)\"");
+    sh_ok("test -z \"$(grep -oE '^ {2,6}(-[A-Za-z], )?--[0-9a-z_A-Z]+' help.txt | sed 's/.*--//' | sort | uniq -d)\"");
+    sh_ok("test -z \"$(grep -oE '^  -[A-Za-z],' help.txt | sort | uniq -d)\"");
 }
 
 int main(void)
 {
-    shell("rm -rf base scene again changed damaged given plain checkpoint no_ply presets mistakes later object earlier "
+    sh_ok("rm -rf base scene again changed damaged given plain checkpoint no_ply presets mistakes later object earlier "
           "drawn limited best boxed x");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_whole_run),

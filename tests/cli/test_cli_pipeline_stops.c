@@ -54,7 +54,7 @@ static void killed_in_the_last_stages(void **state)
 {
     (void)state;
     copy_base("late");
-    shell("rm -rf late/refine late/texture late/refined* late/textured*");
+    sh_ok("rm -rf late/refine late/texture late/refined* late/textured*");
     assert_int_equal(interrupt("late", "late/refine/chkpnt*.splatsmith", SIGKILL, "--checkpoint_interval", "10",
                                (char *)NULL), 128 + SIGKILL);
     assert_false(exists("late/refined.ply"));
@@ -107,7 +107,7 @@ static void a_full_disk_at_the_last_file(void **state)
 {
     (void)state;
     copy_base("full");
-    shell("for b in 8 16; do (trap '' XFSZ; ulimit -f $b; \"$SPLATSMITH_BINARY\" pipeline "
+    sh_ok("for b in 8 16; do (trap '' XFSZ; ulimit -f $b; \"$SPLATSMITH_BINARY\" pipeline "
           "-s scene -o full $(cat small.txt) --texture_size 256 > stdout.txt 2> stderr.txt); test $? = 1 || exit 1; "
           "grep -q 'File too large' stderr.txt || exit 1; done");
     assert_same_file("base/textured.glb", "full/textured.glb");
@@ -123,7 +123,7 @@ static void stopped_then_changed(void **state)
 {
     (void)state;
     copy_base("turned");
-    shell("rm -rf turned/coarse turned/mesh");
+    sh_ok("rm -rf turned/coarse turned/mesh");
     assert_int_equal(interrupt("turned", "turned/coarse/chkpnt706*.splatsmith", SIGKILL, "-r", "sdf", INTERVAL),
                      128 + SIGKILL); /* well after --regularize_after */
     PIPELINE(0, "turned");
@@ -143,7 +143,7 @@ static void a_failing_stage(void **state)
     PIPELINE(0, "failed");
     SAID("[3/5] mesh: done before");
 
-    shell("rm -rf failed/mesh && mkdir failed/mesh.previous && cp base/mesh/* failed/mesh.previous"); /* killed then */
+    sh_ok("rm -rf failed/mesh && mkdir failed/mesh.previous && cp base/mesh/* failed/mesh.previous"); /* killed then */
     PIPELINE(0, "failed");
     SAID("[3/5] mesh: done before");
     assert_false(exists("failed/mesh.previous"));
@@ -157,7 +157,7 @@ static void a_failing_stage(void **state)
 
 int main(void)
 {
-    shell("rm -rf base scene stopped late any full turned failed*");
+    sh_ok("rm -rf base scene stopped late any full turned failed*");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(killed_and_stopped),
         cmocka_unit_test(killed_in_the_last_stages),
