@@ -1,6 +1,5 @@
 /* Atomic saves where they are not plain: through links, over files with modes of their own. */
-#include "base/file.h"
-#include "check.h"
+#include "scene_fixture.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,17 +50,6 @@ static mode_t mode_of(const char *path)
     return status.st_mode & 07777;
 }
 
-/* How many names a folder holds: no temporary may be left in it. */
-static size_t count(const char *folder)
-{
-    splat_error error;
-    char **names;
-    size_t n;
-    ASSERT_OK(splat_folder_list(folder, &names, &n, &error));
-    splat_names_free(names, n);
-    return n;
-}
-
 static void a_link_stays_and_its_target_is_written(void **state)
 {
     (void)state;
@@ -78,8 +66,8 @@ static void a_link_stays_and_its_target_is_written(void **state)
     save("absolute", "newer");
     assert_true(is_link("absolute"));
     assert_holds("elsewhere/target", "newer");
-    assert_int_equal(count("elsewhere"), 2);
-    assert_int_equal(count("."), 3);
+    assert_int_equal(fixture_count("elsewhere"), 2); /* no temporary is left */
+    assert_int_equal(fixture_count("."), 3);
 }
 
 static void a_link_to_nothing_makes_the_file_it_names(void **state)
@@ -113,11 +101,11 @@ static void a_save_that_is_given_up_leaves_link_and_target(void **state)
     assert_int_equal(symlink("elsewhere/target", "link"), 0);
     ASSERT_OK(splat_save_open(&given_up, "link", &error));
     fputs("half of", given_up.stream);
-    assert_int_equal(count("elsewhere"), 2); /* the temporary lies beside the file that it will replace */
+    assert_int_equal(fixture_count("elsewhere"), 2); /* the temporary lies beside the file that it will replace */
     splat_save_abort(&given_up);
     assert_true(is_link("link"));
     assert_holds("elsewhere/target", "old");
-    assert_int_equal(count("elsewhere"), 1);
+    assert_int_equal(fixture_count("elsewhere"), 1);
 }
 
 static void a_file_keeps_its_mode(void **state)

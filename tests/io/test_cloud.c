@@ -11,11 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static void assert_says(const splat_error *error, const char *part)
-{
-    if (!strstr(error->message, part)) fail_msg("\"%s\" does not say \"%s\"", error->message, part);
-}
-
 /* Values from -1 to 1; filters from 0 to 1. */
 static splat_cloud random_cloud(size_t n, int sh_degree, bool has_filter)
 {

@@ -11,11 +11,6 @@
 #include <string.h>
 #include <zlib.h>
 
-static void assert_says(const splat_error *error, const char *part)
-{
-    if (!strstr(error->message, part)) fail_msg("\"%s\" does not say \"%s\"", error->message, part);
-}
-
 /* n Gaussians like those of a trained splat, in a row along x, 0.01 apart. */
 static splat_cloud make_cloud(size_t n, int degree)
 {

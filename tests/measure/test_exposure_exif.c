@@ -116,11 +116,7 @@ static void test_photos_are_measured_as_their_exif_says(void **state)
     (void)state;
     splat_context *context = open_cpu(2);
     splat_scene *scene = open_phone(context);
-    splat_train_options o;
-    splat_train_options_init(&o);
-    o.iterations = 20;
-    splat_trainer *t = new_trainer(context, scene, &o);
-    run_steps(t, 20);
+    splat_trainer *t = trained_for_exposures(context, scene);
     splat_model *model = splat_trainer_get_model(t);
     write_exposures("train.json", false);
     write_exposures("test.json", true);

@@ -112,11 +112,7 @@ static void test_photos_of_a_video_are_measured_as_exposed(void **state)
     splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     splat_scene_get_info(scene, &info);
-    splat_train_options o;
-    splat_train_options_init(&o);
-    o.iterations = 20;
-    splat_trainer *t = new_trainer(context, scene, &o);
-    run_steps(t, 20);
+    splat_trainer *t = trained_for_exposures(context, scene);
     splat_model *model = splat_trainer_get_model(t);
     write_drift("train.json", &info, false, 0.05);
     write_drift("test.json", &info, true, 0.05);

@@ -218,6 +218,15 @@ static void changes_are_listed(void **state)
     close_tiny(&p);
 }
 
+/* The state before the first step, as a.splatsmith. */
+static void save_beginning(const tiny_place *p, const splat_train_options *o)
+{
+    splat_error error;
+    splat_trainer *t = tiny_trainer(p, o);
+    must(splat_trainer_save_checkpoint(t, "a.splatsmith", &error), &error);
+    splat_trainer_destroy(t);
+}
+
 static void assert_refused(const char *checkpoint, const splat_scene_options *scene_options, uint64_t seed,
                            const char *reason)
 {
@@ -239,10 +248,7 @@ static void another_scene_is_refused(void **state)
     (void)state;
     tiny_place p = open_tiny(1);
     splat_train_options o = tiny_options(60);
-    splat_error error;
-    splat_trainer *t = tiny_trainer(&p, &o);
-    must(splat_trainer_save_checkpoint(t, "a.splatsmith", &error), &error);
-    splat_trainer_destroy(t);
+    save_beginning(&p, &o);
     make_tiny_scene("moved", p.context, 50, 5);
     close_tiny(&p);
     splat_scene_options scene;

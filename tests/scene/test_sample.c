@@ -1,6 +1,5 @@
 /* The built-in scene: the same bytes at any thread count, pictures that fit their cameras, points on the surfaces. */
 #include "base/file.h"
-#include "check.h"
 #include "io/colmap/colmap.h"
 #include "io/exposure_file.h"
 #include "io/picture/image.h"
@@ -8,6 +7,7 @@
 #include "math/camera.h"
 #include "scene/sample_raytrace.h"
 #include "scene/sample_scene.h"
+#include "scene_fixture.h"
 
 #include <math.h>
 #include <signal.h>
@@ -221,16 +221,6 @@ static void test_projection(void **state)
     if (n_equal < n_pairs * 7 / 10) fail_msg("%zu of %zu points have the colour of their pixel", n_equal, n_pairs);
 }
 
-static size_t count_entries(const char *folder)
-{
-    splat_error error;
-    char **names;
-    size_t n;
-    ASSERT_OK(splat_folder_list(folder, &names, &n, &error));
-    splat_names_free(names, n);
-    return n;
-}
-
 static void test_refused(void **state)
 {
     (void)state;
@@ -239,7 +229,7 @@ static void test_refused(void **state)
     ASSERT_OK(splat_folder_create("full/inside", &error));
     assert_int_equal(splat_sample_scene_write("full", &small, 1, &error), SPLAT_ERROR_ARGUMENT);
     assert_string_equal(error.file, "full");
-    assert_int_equal(count_entries("full"), 1);
+    assert_int_equal(fixture_count("full"), 1);
     ASSERT_OK(splat_file_write("file", "x", 1, &error));
     assert_int_equal(splat_sample_scene_write("file", &small, 1, &error), SPLAT_ERROR_ARGUMENT);
     assert_int_equal(splat_sample_scene_write("file/folder", &small, 1, &error), SPLAT_ERROR_IO);
@@ -292,7 +282,7 @@ static void test_clean_up(void **state)
     assert_int_equal(empty, SPLAT_ERROR_IO);
     assert_non_null(strstr(error.file, "ground_truth.ply"));
     assert_false(splat_path_exists("full_disk"));
-    assert_int_equal(count_entries("empty"), 0); /* it was there before: it stays */
+    assert_int_equal(fixture_count("empty"), 0); /* it was there before: it stays */
 }
 
 /* What other measurements were made with stays as it is; libraries of mathematics may differ in a last bit. */

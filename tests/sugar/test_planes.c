@@ -72,16 +72,13 @@ static void walls_become_flat_and_round_things_stay(void **state)
     (void)state;
     enum { N = 24 };
     splat_camera cameras[N];
-    splat_error error;
-    splat_planes_info info;
     room r;
     walk(cameras, N, 240);
     assert_true(room_make(&r, N, cameras, 0.25f, 0.003f));
     float **before = copy_depths(&r);
     double walls = room_part_near(&r, ROOM_WALL, 0.02f), posters = room_part_near(&r, ROOM_POSTER, 0.02f);
     double floor = room_part_near(&r, ROOM_FLOOR, 0.02f);
-    splat_planes_options options = options_for(&r, 2);
-    assert_int_equal(splat_planes_find(&r.maps, &options, &info, &error), SPLAT_OK);
+    splat_planes_info info = room_find_planes(&r);
     print_message("walls within 0.02: %.3f before, %.3f after; round things changed: %.4f, %.4f\n", walls,
                   room_part_near(&r, ROOM_WALL, 0.02f), part_changed(&r, before, ROOM_BALL),
                   part_changed(&r, before, ROOM_COLUMN));
@@ -123,16 +120,13 @@ static void ceiling_follows_from_the_walls(void **state)
     (void)state;
     enum { N = 24 };
     splat_camera cameras[N];
-    splat_error error;
-    splat_planes_info info;
     room r;
     look_up(cameras, N, 320);
     assert_true(room_make(&r, N, cameras, 0.25f, 0.003f));
     spoil(&r, ROOM_CEILING);
     float **before = copy_depths(&r);
     double ceiling = room_part_near(&r, ROOM_CEILING, 0.03f);
-    splat_planes_options options = options_for(&r, 2);
-    assert_int_equal(splat_planes_find(&r.maps, &options, &info, &error), SPLAT_OK);
+    splat_planes_info info = room_find_planes(&r);
     print_message("ceiling within 0.03: %.3f before, %.3f after, wrong %.4f\n", ceiling,
                   room_part_near(&r, ROOM_CEILING, 0.03f), room_part_wrong(&r, before, ROOM_CEILING));
     assert_true(ceiling < 0.3);
@@ -150,8 +144,6 @@ static void outlines_of_a_ball_are_no_plane(void **state)
     (void)state;
     enum { N = 12 };
     splat_camera cameras[N];
-    splat_error error;
-    splat_planes_info info;
     room r;
     for (int i = 0; i < N; i++) {
         double a = 0.01 * i, from[3] = {1.6 - 1.9 * cos(a), -0.9 + 1.9 * sin(a), 0.9}, to[3] = {1.6, -0.9, 0.6};
@@ -159,8 +151,7 @@ static void outlines_of_a_ball_are_no_plane(void **state)
     }
     assert_true(room_make(&r, N, cameras, 0, 0));
     float **before = copy_depths(&r);
-    splat_planes_options options = options_for(&r, 2);
-    assert_int_equal(splat_planes_find(&r.maps, &options, &info, &error), SPLAT_OK);
+    splat_planes_info info = room_find_planes(&r);
     assert_true(part_changed(&r, before, ROOM_BALL) < 0.001);
     splat_planes_info_free(&info);
     free_depths(before, r.maps.n);
@@ -174,8 +165,6 @@ static void outlines_of_a_column_are_no_plane(void **state)
     (void)state;
     enum { N = 16 };
     splat_camera cameras[N];
-    splat_error error;
-    splat_planes_info info;
     room r;
     for (int i = 0; i < N; i++) {
         double a = 0.02 * i, from[3] = {1.8 - 2.2 * cos(a), 1.2 - 2.2 * sin(a), 1.5}, to[3] = {1.8, 1.2, 0.7};
@@ -183,8 +172,7 @@ static void outlines_of_a_column_are_no_plane(void **state)
     }
     assert_true(room_make(&r, N, cameras, 0, 0));
     float **before = copy_depths(&r);
-    splat_planes_options options = options_for(&r, 2);
-    assert_int_equal(splat_planes_find(&r.maps, &options, &info, &error), SPLAT_OK);
+    splat_planes_info info = room_find_planes(&r);
     print_message("column: %.4f changed, %.4f wrong\n", part_changed(&r, before, ROOM_COLUMN),
                   room_part_wrong(&r, before, ROOM_COLUMN));
     assert_true(room_part_wrong(&r, before, ROOM_COLUMN) < 0.002);
@@ -245,16 +233,13 @@ static void a_ground_does_not_reach_into_the_sky(void **state)
     (void)state;
     enum { N = 24 };
     splat_camera cameras[N];
-    splat_error error;
-    splat_planes_info info;
     room r;
     for (int i = 0; i < N; i++) {
         double a = 2 * PI * i / N, from[3] = {3.3 * cos(a), 3.3 * sin(a), i % 2 ? 2.1 : 1.1}, to[3] = {0, 0, 0.2};
         cameras[i] = room_camera(from, to, 320, 240, 300);
     }
     ground_make(&r, N, cameras);
-    splat_planes_options options = options_for(&r, 2);
-    assert_int_equal(splat_planes_find(&r.maps, &options, &info, &error), SPLAT_OK);
+    splat_planes_info info = room_find_planes(&r);
     size_t n[2] = {0}, n_plane[2] = {0};
     for (size_t v = 0; v < N; v++)
         for (size_t i = 0; i < splat_camera_pixels(&cameras[v]); i++) {

@@ -204,19 +204,12 @@ static void memory_is_planned(void **state)
 {
     (void)state;
     splat_error error;
-    splat_refine_info mesh;
     splat_plan plan;
-    splat_plan_options wanted;
     splat_memory_info held;
     tiny_place p = open_tiny(2);
     splat_train_options o = short_options(20);
-    make_world(MESH);
-    must(splat_refine_describe(MESH, 1, &mesh, &error), &error);
+    splat_plan_options wanted = world_plan_options(MESH);
     splat_plan_init(&plan);
-    splat_plan_options_init(&wanted);
-    wanted.n_gaussians = mesh.n_gaussians;
-    wanted.n_vertices = mesh.n_vertices;
-    wanted.limit_bytes = (size_t)1 << 40;
     must(splat_plan_make(p.context, p.scene, &o, &wanted, NULL, &plan, &error), &error);
     must(splat_context_set_memory_limit(p.context, plan.total_bytes, &error), &error);
     splat_trainer *t = start(&p, &o);
@@ -226,7 +219,7 @@ static void memory_is_planned(void **state)
     assert_int_equal(t->n_left_out, 0);
     assert_true(held.peak_bytes <= plan.total_bytes && 2 * held.peak_bytes > plan.total_bytes);
     assert_int_equal(t->moment_blocks[0].blocks[SPLAT_TENSOR_means].bytes, 0);
-    assert_int_equal(t->bound.m[SPLAT_BOUND_vertices].bytes, 12 * mesh.n_vertices);
+    assert_int_equal(t->bound.m[SPLAT_BOUND_vertices].bytes, 12 * wanted.n_vertices);
     splat_trainer_destroy(t);
     /* a million vertices, on a GPU, with everything: 3 GB */
     must(splat_context_set_memory_limit(p.context, 0, &error), &error);

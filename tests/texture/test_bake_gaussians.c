@@ -6,20 +6,9 @@
 
 #include "mesh_fixture.h"
 #include "texture/bake_parts.h"
+#include "trainer_fixture.h"
 
 #define DEVIATION 0.1
-
-static splat_context *open_context(void)
-{
-    splat_context_options options;
-    splat_context *context;
-    splat_error error;
-    splat_context_options_init(&options);
-    options.backend = "cpu";
-    options.threads = 2;
-    ASSERT_OK(splat_context_create(&options, &context, &error));
-    return context;
-}
 
 /* Three Gaussians a face of a sheet in the plane z = 0, twice as wide along x: red grows with the face, green with the
  * number in it; opacity 1/2, of the faces in the first column of squares 1e-4. */
@@ -53,7 +42,7 @@ static void densities_and_colors_are_those_of_the_face(void **state)
 {
     (void)state;
     splat_error error;
-    splat_context *context = open_context();
+    splat_context *context = open_cpu(2);
     splat_mesh mesh = make_sheet(4, NULL);
     splat_model *model = bind(context, &mesh, 4);
     splat_bake_gaussians g;
@@ -98,7 +87,7 @@ static void refuse(const splat_model *model, const splat_mesh *mesh, int wanted,
 static void what_is_not_bound_is_refused(void **state)
 {
     (void)state;
-    splat_context *context = open_context();
+    splat_context *context = open_cpu(2);
     splat_mesh mesh = make_sheet(4, NULL), other = make_sheet(4, NULL), larger = make_sheet(5, NULL);
     splat_model *model = bind(context, &mesh, 4);
     refuse(model, &larger, 0, "96 Gaussians is not bound to this mesh of 50 faces");
@@ -125,7 +114,7 @@ static void the_thin_rim_goes(void **state)
     (void)state;
     enum { N = 8 };
     splat_error error;
-    splat_context *context = open_context();
+    splat_context *context = open_cpu(2);
     for (int rounds = 0; rounds < 3; rounds++) {
         splat_mesh mesh = make_sheet(N, NULL);
         splat_model *model = bind(context, &mesh, N);

@@ -145,23 +145,7 @@ static void a_resumed_run_is_the_same_run(void **state)
     static const int stops[] = {0, 20, 29, 50}; /* at the start; before a densification; between; before a filter */
     place p = open_place(device, true);
     splat_train_options o = capped_options();
-    splat_error error;
-    splat_trainer *whole = make_trainer(&p, &o);
-    run_steps(whole, 80);
-    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
-        splat_trainer *before = make_trainer(&p, &o);
-        run_steps(before, stops[i]);
-        must(splat_trainer_save_checkpoint(before, "state.splatsmith", &error), &error);
-        splat_trainer_destroy(before);
-        splat_trainer *after = make_trainer(&p, &o);
-        run_steps(after, 3); /* its own state, and a result that is on its way, are replaced */
-        must(splat_trainer_load_checkpoint(after, "state.splatsmith", &error), &error);
-        run_steps(after, 80 - stops[i]);
-        if (!same_models(splat_trainer_get_model(whole), splat_trainer_get_model(after)))
-            fail_msg("resumed at %d, the run ends with another model", stops[i]);
-        splat_trainer_destroy(after);
-    }
-    splat_trainer_destroy(whole);
+    assert_resumes(&p, &o, 80, stops, sizeof stops / sizeof stops[0], NULL);
     close_place(&p);
 }
 

@@ -114,23 +114,8 @@ static void a_resumed_run_is_the_same_run(void **state)
     static const int stops[] = {0, 7, 29, 50};
     place p = open_known(device, true);
     splat_train_options o = known_options();
-    splat_error error;
     o.exposure = true;
-    splat_trainer *whole = make_trainer(&p, &o);
-    run_steps(whole, 60);
-    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
-        splat_trainer *before = make_trainer(&p, &o);
-        run_steps(before, stops[i]);
-        must(splat_trainer_save_checkpoint(before, "state.splatsmith", &error), &error);
-        splat_trainer_destroy(before);
-        splat_trainer *after = make_trainer(&p, &o);
-        run_steps(after, 3);
-        must(splat_trainer_load_checkpoint(after, "state.splatsmith", &error), &error);
-        run_steps(after, 60 - stops[i]);
-        assert_true(same_models(splat_trainer_get_model(whole), splat_trainer_get_model(after)));
-        splat_trainer_destroy(after);
-    }
-    splat_trainer_destroy(whole);
+    assert_resumes(&p, &o, 60, stops, sizeof stops / sizeof stops[0], NULL);
     close_place(&p);
 }
 

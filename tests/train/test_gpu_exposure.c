@@ -70,6 +70,17 @@ static void gains_are_those_of_the_cpu(void **state)
     }
 }
 
+static void assert_same_exposures(const splat_trainer *whole, const splat_trainer *resumed)
+{
+    splat_exposures expected, found;
+    splat_error error;
+    must(splat_exposures_get(whole, &expected, &error), &error);
+    must(splat_exposures_get(resumed, &found, &error), &error);
+    for (size_t k = 0; k < expected.n_photos; k++) assert_true(expected.photos[k].ev == found.photos[k].ev);
+    splat_exposures_file_free(&expected);
+    splat_exposures_file_free(&found);
+}
+
 static void a_resumed_run_is_the_same_run(void **state)
 {
     (void)state;
@@ -77,29 +88,7 @@ static void a_resumed_run_is_the_same_run(void **state)
     static const int stops[] = {0, 7, 29, 50};
     place p = open_place(device, true);
     splat_train_options o = exposed_options();
-    splat_error error;
-    splat_trainer *whole = make_trainer(&p, &o);
-    run_steps(whole, 80);
-    for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++) {
-        splat_exposures expected, resumed;
-        splat_trainer *before = make_trainer(&p, &o);
-        run_steps(before, stops[i]);
-        must(splat_trainer_save_checkpoint(before, "state.splatsmith", &error), &error);
-        splat_trainer_destroy(before);
-        splat_trainer *after = make_trainer(&p, &o);
-        run_steps(after, 3);
-        must(splat_trainer_load_checkpoint(after, "state.splatsmith", &error), &error);
-        run_steps(after, 80 - stops[i]);
-        assert_true(same_models(splat_trainer_get_model(whole), splat_trainer_get_model(after)));
-        must(splat_exposures_get(whole, &expected, &error), &error);
-        must(splat_exposures_get(after, &resumed, &error), &error);
-        for (size_t k = 0; k < expected.n_photos; k++)
-            assert_true(expected.photos[k].ev == resumed.photos[k].ev);
-        splat_exposures_file_free(&expected);
-        splat_exposures_file_free(&resumed);
-        splat_trainer_destroy(after);
-    }
-    splat_trainer_destroy(whole);
+    assert_resumes(&p, &o, 80, stops, sizeof stops / sizeof stops[0], assert_same_exposures);
     close_place(&p);
 }
 

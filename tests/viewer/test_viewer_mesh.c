@@ -1,5 +1,6 @@
 /* Meshes in the viewer: what each kind of picture shows. */
 #include "scene_fixture.h"
+#include "trainer_fixture.h"
 #include "io/json.h"
 #include "math/camera.h"
 #include "viewer/mesh_pictures.h"
@@ -29,23 +30,10 @@ static void write_squares(const char *path, bool colored, bool turned)
 
 static int setup(void **state)
 {
-    splat_context_options options;
-    splat_context *context;
-    splat_error error;
-    splat_context_options_init(&options);
-    options.backend = "cpu";
-    options.threads = 2;
-    ASSERT_OK(splat_context_create(&options, &context, &error));
-    *state = context;
+    open_context_group(state);
     write_squares("squares.ply", true, false);
     write_squares("grey.ply", false, false);
     write_squares("turned.ply", false, true);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    splat_context_destroy(*state);
     return 0;
 }
 
@@ -207,5 +195,5 @@ int main(void)
         cmocka_unit_test(test_what_cannot_be_shown),
         cmocka_unit_test(test_the_page_is_told_of_faces),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, close_context_group);
 }
