@@ -39,6 +39,12 @@ void test_set_part(uint32_t part, uint32_t n_parts);
 /* Normalised mean squared error: sum (a - b)^2 / sum b^2; 0 when both are all zero; infinity on NaN. */
 double test_nmse(const float *a, const float *b, size_t n);
 
+/* Compares the gradient of a tensor with central differences of value(of), which reads the parameters. Returns the
+ * number of failures. Steps are 1e-5: the error of a difference is 1e-10 third derivatives plus the rounding of a sum
+ * near 1000 (1e-13) over 2e-5. The tolerance, 1e-6 of the tensor's largest gradient, is far above both. */
+int test_tensor_gradient(double (*value)(void *of), void *of, double *parameters, const double *gradients,
+                         uint32_t n, const char *name);
+
 /* Device memory with the given host content (NULL: zeros), and back; for tests on any backend. */
 void *test_upload(splat_backend *backend, splat_block *block, const void *host, size_t bytes);
 void test_download(splat_backend *backend, void *host, const void *device, size_t bytes);

@@ -122,3 +122,23 @@ void test_gaussians_free(test_gaussians *t)
     free(t->g.filter_3d);
     memset(t, 0, sizeof *t);
 }
+
+int test_tensor_gradient(double (*value)(void *of), void *of, double *parameters, const double *gradients,
+                         uint32_t n, const char *name)
+{
+    int failures = 0;
+    double largest = 0;
+    for (uint32_t i = 0; i < n; i++) largest = fmax(largest, fabs(gradients[i]));
+    TEST_CHECK(failures, largest > 1e-3, "%s has no gradient to check", name);
+    for (uint32_t i = 0; i < n; i++) {
+        double kept = parameters[i], step = 1e-5;
+        parameters[i] = kept + step;
+        double above = value(of);
+        parameters[i] = kept - step;
+        double below = value(of), numeric = (above - below) / (2 * step);
+        parameters[i] = kept;
+        TEST_CHECK(failures, fabs(numeric - gradients[i]) <= 1e-6 * largest, "%s %u: %.9g, difference %.9g", name, i,
+                   gradients[i], numeric);
+    }
+    return failures;
+}

@@ -289,8 +289,9 @@ static const splat_patches lot = {.n_parts = 2, .seed = 3, .iteration = 8};
 static const double black[3] = {0};
 
 /* Also dL/dmaps, dL/dalpha. */
-static double chain_value(chain *c)
+static double chain_value(void *of)
 {
+    chain *c = of;
     uint32_t n_counted;
     ref_project_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, c->splats);
     ref_raster_f64(N, c->splats, WIDTH, HEIGHT, black, NULL, c->image, c->transmittance, NULL);
@@ -316,26 +317,6 @@ static void chain_gradient(chain *c, ref_tensors_f64 *gradients)
     for (size_t i = 0; i < 3 * N; i++)
         if (c->splats[i / 3].visible) gradients->means[i] += c->camera.rotation[6 + i % 3] * grad_depth[i / 3];
     free(no_colours);
-}
-
-/* As in the test of geometry: steps of 1e-5 of sums near 100 leave 1e-9 of rounding. */
-static int check_tensor(chain *c, double *parameters, const double *gradients, uint32_t n, const char *name)
-{
-    int failures = 0;
-    double largest = 0;
-    for (uint32_t i = 0; i < n; i++) largest = fmax(largest, fabs(gradients[i]));
-    TEST_CHECK(failures, largest > 1e-3, "%s has no gradient to check", name);
-    for (uint32_t i = 0; i < n; i++) {
-        double kept = parameters[i], step = 1e-5;
-        parameters[i] = kept + step;
-        double above = chain_value(c);
-        parameters[i] = kept - step;
-        double below = chain_value(c), numeric = (above - below) / (2 * step);
-        parameters[i] = kept;
-        TEST_CHECK(failures, fabs(numeric - gradients[i]) <= 1e-6 * largest, "%s %u: %.9g, difference %.9g", name, i,
-                   gradients[i], numeric);
-    }
-    return failures;
 }
 
 typedef struct device_blocks {
@@ -440,10 +421,10 @@ static int check_chain(splat_backend *backend, bool compensate)
     chain_gradient(c, &gradients);
     for (size_t i = 0; i < PIXELS && failures < 3; i++)
         TEST_CHECK(failures, c->transmittance[i] > 2e-4, "pixel %zu ends early: %g", i, c->transmittance[i]);
-    failures += check_tensor(c, c->g.p.means, gradients.means, 3 * N, "mean");
-    failures += check_tensor(c, c->g.p.scales, gradients.scales, 3 * N, "scale");
-    failures += check_tensor(c, c->g.p.rotations, gradients.rotations, 4 * N, "rotation");
-    failures += check_tensor(c, c->g.p.opacities, gradients.opacities, N, "opacity");
+    failures += test_tensor_gradient(chain_value, c, c->g.p.means, gradients.means, 3 * N, "mean");
+    failures += test_tensor_gradient(chain_value, c, c->g.p.scales, gradients.scales, 3 * N, "scale");
+    failures += test_tensor_gradient(chain_value, c, c->g.p.rotations, gradients.rotations, 4 * N, "rotation");
+    failures += test_tensor_gradient(chain_value, c, c->g.p.opacities, gradients.opacities, N, "opacity");
     failures += check_device(backend, &t, &camera, c, &gradients);
     ref_tensors_free_f64(&gradients);
     ref_gaussians_free_f64(&c->g);

@@ -125,8 +125,9 @@ typedef struct chain {
 } chain;
 
 /* Also dL/dmaps, dL/dalpha. */
-static double chain_value(chain *c)
+static double chain_value(void *of)
 {
+    chain *c = of;
     uint32_t n_pixels;
     ref_project_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, c->splats);
     ref_geometry_features_f64(&c->g, &c->camera, c->world, c->centers, c->features, NULL);
@@ -153,27 +154,6 @@ static void chain_gradient(chain *c, ref_tensors_f64 *gradients)
                               grad_features);
     ref_project_backward_f64(&c->g, &c->camera, project_test_kernel(c->compensate), c->compensate, grads, gradients);
     ref_geometry_features_backward_f64(&c->g, &c->camera, c->world, c->centers, c->splats, grad_features, gradients);
-}
-
-/* Steps of 1e-5: the error of a difference is 1e-10 third derivatives plus the rounding of a sum near 1000 (1e-13)
- * over 2e-5; 1e-6 of the tensor's largest gradient is far above both. */
-static int check_tensor(chain *c, double *parameters, const double *gradients, uint32_t n, const char *name)
-{
-    int failures = 0;
-    double largest = 0;
-    for (uint32_t i = 0; i < n; i++) largest = fmax(largest, fabs(gradients[i]));
-    TEST_CHECK(failures, largest > 1e-3, "%s has no gradient to check", name);
-    for (uint32_t i = 0; i < n; i++) {
-        double kept = parameters[i], step = 1e-5;
-        parameters[i] = kept + step;
-        double above = chain_value(c);
-        parameters[i] = kept - step;
-        double below = chain_value(c), numeric = (above - below) / (2 * step);
-        parameters[i] = kept;
-        TEST_CHECK(failures, fabs(numeric - gradients[i]) <= 1e-6 * largest, "%s %u: %.9g, difference %.9g", name, i,
-                   gradients[i], numeric);
-    }
-    return failures;
 }
 
 static int check_smooth(const chain *c)
@@ -300,10 +280,10 @@ static int check_chain(splat_backend *backend, bool compensate, bool world, bool
     ref_tensors_f64 gradients = ref_tensors_make_f64(N, 0);
     chain_gradient(c, &gradients);
     failures += check_smooth(c);
-    failures += check_tensor(c, c->g.p.means, gradients.means, 3 * N, "mean");
-    failures += check_tensor(c, c->g.p.scales, gradients.scales, 3 * N, "scale");
-    failures += check_tensor(c, c->g.p.rotations, gradients.rotations, 4 * N, "rotation");
-    failures += check_tensor(c, c->g.p.opacities, gradients.opacities, N, "opacity");
+    failures += test_tensor_gradient(chain_value, c, c->g.p.means, gradients.means, 3 * N, "mean");
+    failures += test_tensor_gradient(chain_value, c, c->g.p.scales, gradients.scales, 3 * N, "scale");
+    failures += test_tensor_gradient(chain_value, c, c->g.p.rotations, gradients.rotations, 4 * N, "rotation");
+    failures += test_tensor_gradient(chain_value, c, c->g.p.opacities, gradients.opacities, N, "opacity");
     failures += check_device(backend, &t, &camera, c, &gradients);
     ref_tensors_free_f64(&gradients);
     ref_gaussians_free_f64(&c->g);
