@@ -1,20 +1,11 @@
 /* Codebooks and palettes: numbers and rows that come in groups are replaced by the middles of their groups. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include <cmocka.h>
-
+#include "check.h"
 #include "io/splat/codebook.h"
 #include "ops/densify/densify_test.h"
 
 #include <math.h>
-
-#define ASSERT_OK(expression)                                                                                          \
-    do {                                                                                                               \
-        if ((expression) != SPLAT_OK) fail_msg("%s: %s", #expression, error.message);                                  \
-    } while (0)
+#include <stdlib.h>
+#include <string.h>
 
 /* A number of [0, 1), the same for the same i. */
 static float noise(uint64_t i)
