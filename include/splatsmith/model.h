@@ -243,18 +243,13 @@ splat_status splat_model_evaluate(splat_model *model, splat_scene *scene, const 
 
 /* ---------------------------------------------------------------- model folders */
 
-/* What a model folder's cfg_args says. Strings are owned by the struct (splat_model_config_free). */
+/* What a model folder's cfg_args says. Strings, also those of `scene`, are owned by the struct
+ * (splat_model_config_free). */
 typedef struct splat_model_config {
-    char *source_path, *model_path, *images;
-    int sh_degree, resolution;
-    bool white_background, eval, load_allres;
+    char *model_path;
+    int sh_degree;
     float kernel_size;
-    char *masks;             /* of splat_scene_options, and the next ones; NULL: not given */
-    bool invert_masks;
-    splat_mask_mode mask_mode;
-    splat_undistort undistort;
-    float fisheye_degrees;   /* 0: not given */
-    char *depths;            /* of splat_scene_options, for other programs; NULL: not given */
+    splat_scene_options scene; /* what cfg_args does not say is as splat_scene_options_init leaves it */
 } splat_model_config;
 
 splat_status splat_model_config_read(const char *model_path, splat_model_config *config, splat_error *error);

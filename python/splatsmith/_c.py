@@ -891,21 +891,10 @@ splat_view_job._fields_ = [
     ("nearby_exposures", c_char_p),
 ]
 splat_model_config._fields_ = [
-    ("source_path", c_char_p),
     ("model_path", c_char_p),
-    ("images", c_char_p),
     ("sh_degree", c_int),
-    ("resolution", c_int),
-    ("white_background", c_bool),
-    ("eval", c_bool),
-    ("load_allres", c_bool),
     ("kernel_size", c_float),
-    ("masks", c_char_p),
-    ("invert_masks", c_bool),
-    ("mask_mode", c_int),
-    ("undistort", c_int),
-    ("fisheye_degrees", c_float),
-    ("depths", c_char_p),
+    ("scene", splat_scene_options),
 ]
 splat_coarse_options._fields_ = [
     ("regularization", c_int),

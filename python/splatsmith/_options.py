@@ -310,7 +310,6 @@ ENUM_FIELDS: Dict[str, Dict[str, Type[IntEnum]]] = {
     "splat_array": {"type": _c.ArrayType},
     "splat_model_values": {"render_mode": _c.RenderMode},
     "splat_view_job": {"set": _c.ViewSet},
-    "splat_model_config": {"mask_mode": _c.MaskMode, "undistort": _c.Undistort},
     "splat_coarse_options": {"regularization": _c.Regularization},
     "splat_train_options": {"sh_storage": _c.ShStorage, "optimizer_storage": _c.OptimizerStorage},
     "splat_event": {"kind": _c.EventKind, "set": _c.ViewSet},

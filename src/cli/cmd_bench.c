@@ -162,7 +162,7 @@ static int load_state(bench *b)
 /* What the model was trained with, unless the command line says something else. */
 static void apply_model(bench *b)
 {
-    if (!b->session.config.source_path) return;
+    if (!b->session.config.scene.source_path) return;
     if (!cli_given(&b->values, "sh_degree")) b->values.train.sh_degree = b->session.config.sh_degree;
     if (!cli_given(&b->values, "kernel_size")) b->values.train.kernel_size = b->session.config.kernel_size;
 }

@@ -102,7 +102,7 @@ static int measure(cli_session *session, const cli_values *values, const char *v
 static const char *name_resolution(const cli_session *session, const cli_values *values, char text[16])
 {
     const int resolution = session->scene_options.resolution;
-    if (!values->model_path || resolution == session->config.resolution) return NULL;
+    if (!values->model_path || resolution == session->config.scene.resolution) return NULL;
     snprintf(text, 16, "r%d", resolution);
     return text;
 }

@@ -109,15 +109,19 @@ static int save(const cli_session *session, const cli_values *values, bool fused
     return CLI_OK;
 }
 
+static bool is_of_scene(const cli_option *option)
+{
+    const size_t begin = offsetof(cli_values, scene);
+    return option->offset >= begin && option->offset < begin + sizeof(splat_scene_options);
+}
+
 static int open_splat(cli_session *session, const cli_values *values)
 {
-    static const char *const of_scene[] = {"source_path", "images",       "resolution", "eval",           "masks",
-                                           "mask_mode",   "invert_masks", "undistort",  "fisheye_degrees"};
     splat_error error;
     if (values->remove_floaters || values->min_views) return cli_session_open(session, values, true);
-    for (size_t i = 0; i < sizeof of_scene / sizeof of_scene[0]; i++)
-        if (cli_given(values, of_scene[i]))
-            cli_notice("--%s has no effect without --remove_floaters or --min_views", of_scene[i]);
+    for (size_t i = 0; i < cli_n_options; i++)
+        if (values->given[i] && is_of_scene(&cli_options[i]))
+            cli_notice("--%s has no effect without --remove_floaters or --min_views", cli_options[i].name);
     int code = cli_session_find_ply(session, values);
     if (code == CLI_OK) code = cli_context_create(values, &session->context);
     if (code == CLI_OK && splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK)

@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #define ANY 1e300 /* no limit but that of the type */
-#define SHARED 1, 0 /* the range of the field's line in option_ranges.def */
+#define SHARED 1, 0 /* the range of the field's line in scene_options.def or option_ranges.def */
 
 /* The columns level and group: which help shows the option (cli_level), and under which title. */
 #define BASIC(group) CLI_BASIC, CLI_GROUP_##group
@@ -32,14 +32,21 @@
 #define IGNORED_TEXT(metavar) ADVANCED(IGNORED), TEXT(ignored_text, metavar)
 #define IGNORED_FLAG ADVANCED(IGNORED), FLAG(ignored_flag)
 
-/* Lines of train_options.def by their kinds. */
-#define LINE_INT(field, low, high) INT(field, low, high)
-#define LINE_FLAG(field, low, high) FLAG(field)
-#define LINE_REAL(field, low, high) REAL(field, low, high)
-#define LINE_COUNT(field, low, high) COUNT(field, low, high)
-#define LINE_U64(field, low, high) SEED(field)
-#define LINE_SH_STORAGE(field, low, high) WORD(field, splat_sh_storage, SPLAT_WORDS_SH_STORAGE)
-#define LINE_OPTIMIZER_STORAGE(field, low, high) WORD(field, splat_optimizer_storage, SPLAT_WORDS_OPTIMIZER_STORAGE)
+/* Lines of train_options.def, scene_options.def by their kinds; what follows the field is a number's range. */
+#define LINE_INT(field, ...) INT(field, __VA_ARGS__)
+#define LINE_SIZE(field, ...) SIZE(field, __VA_ARGS__)
+#define LINE_FLAG(field, ...) FLAG(field)
+#define LINE_REAL(field, ...) REAL(field, __VA_ARGS__)
+#define LINE_DOUBLE(field, ...) DOUBLE(field, __VA_ARGS__)
+#define LINE_GIB(field, ...) GIB(field, __VA_ARGS__)
+#define LINE_COUNT(field, ...) COUNT(field, __VA_ARGS__)
+#define LINE_U64(field, ...) SEED(field)
+#define LINE_FOLDER(field, ...) TEXT(field, "FOLDER")
+#define LINE_FOLDER_OR_NONE(field, ...) TEXT(field, "FOLDER|none")
+#define LINE_SH_STORAGE(field, ...) WORD(field, splat_sh_storage, SPLAT_WORDS_SH_STORAGE)
+#define LINE_OPTIMIZER_STORAGE(field, ...) WORD(field, splat_optimizer_storage, SPLAT_WORDS_OPTIMIZER_STORAGE)
+#define LINE_MASK_MODE(field, ...) WORD(field, splat_mask_mode, SPLAT_WORDS_MASK_MODE)
+#define LINE_UNDISTORT(field, ...) WORD(field, splat_undistort, SPLAT_WORDS_UNDISTORT)
 
 const char *const cli_group_titles[CLI_N_GROUPS] = {
     "Input", "Output", "Scene", "Training", "Mip filter and sampling", "Learning rates", "Density control",
@@ -47,18 +54,15 @@ const char *const cli_group_titles[CLI_N_GROUPS] = {
     "Mesh", "Evaluation and saving", "Sample scene", "Machine", "General", "Accepted without effect"};
 
 /* Within a command names and letters are unique, and the help lists the options of a group in this order. The options
- * of training stand in train_options.def. Ranges are those of the option's meaning; the library checks again. */
+ * of training stand in train_options.def, those of a scene in scene_options.def. Ranges are those of the option's
+ * meaning; the library checks again. */
 const cli_option cli_options[] = {
+    /* the scene */
+#define SPLAT_OPTION_LINE(name, field, kind, letter, aliases, commands, level, group, help, fallback)                  \
+    {#name, letter, aliases, commands, level(group), LINE_##kind(scene.field, SHARED), help, fallback},
+#include "splatsmith/scene_options.def"
+
     /* input */
-    {"source_path", 's', "data_dir,scene_path", STEPS, BASIC(INPUT), TEXT(scene.source_path, "FOLDER"),
-     "the scene: a folder with images/ and sparse/0 (COLMAP), transforms_train.json or transforms.json (NeRF, "
-     "Nerfstudio), the CSV of a registration (RealityCapture), reconstruction.json (OpenSfM), an "
-     "XML of cameras (Metashape) or keyframes/ (Polycam); train and pipeline "
-     "also take photos alone or a video, and find cameras as 'cameras' does", ""},
-    {"source_path", 's', "scene_path", MODEL | ALONE(COARSE), BASIC(INPUT), TEXT(scene.source_path, "FOLDER"),
-     "the scene, when it is not where the model's cfg_args says", ""},
-    {"source_path", 's', "scene_path", EXPORT, BASIC(INPUT), TEXT(scene.source_path, "FOLDER"),
-     "with --remove_floaters and --min_views, the scene, when it is not where the model's cfg_args says", ""},
     {"model_path", 'm', "model_paths", (MODEL | EXPORT) & ~(MESH_ALONE | TEXTURE), BASIC(INPUT),
      TEXT(model_path, "FOLDER"),
      "the model folder that train wrote", ""},
@@ -89,12 +93,6 @@ const cli_option cli_options[] = {
      "anisotropic: up to 16 trilinear samples along a slanted pixel", NULL},
     {"supersampling", 0, NULL, RENDER | EVAL | SHEET, ADVANCED(MESH), INT(mesh_draw.supersampling, 1, 8),
      "with --mesh: samples along each side of a pixel", NULL},
-    {"images", 'i', NULL, ALONE(STEPS), BASIC(INPUT), TEXT(scene.images, "FOLDER"),
-     "the folder of the photos inside the scene", "images"},
-    {"images", 'i', NULL, CAMERAS, BASIC(INPUT), TEXT(scene.images, "FOLDER"),
-     "the folder of the photos inside the source", "images, else the source itself"},
-    {"images", 'i', NULL, MODEL | EXPORT, BASIC(INPUT), TEXT(scene.images, "FOLDER"),
-     "the folder of the photos inside the scene", "the model's"},
     {"start_checkpoint", 0, NULL, ALONE(TRAIN), STAGE(INPUT), TEXT(start_checkpoint, "FILE|latest"),
      "go on from a checkpoint of the same scene, or from a chkpntN.pth of the published trainers; latest: the newest "
      "readable one in the model folder", ""},
@@ -204,71 +202,6 @@ const cli_option cli_options[] = {
      "for photos alone: COLMAP's program, 3.6 to 4.1", "colmap"},
 
     /* scene */
-    {"resolution", 'r', "data_factor", ALONE(STEPS), BASIC(SCENE), SIZE(scene.resolution, SHARED),
-     "1, 2, 4, 8, 16, 32, 64 divide the photos' size; another number is the width to reach; -1: full size, at most "
-     "1600 wide", NULL},
-    {"resolution", 'r', "data_factor", MODEL | EXPORT, BASIC(SCENE), SIZE(scene.resolution, SHARED),
-     "size of the photos, as for train", "the model's"},
-    {"white_background", 'w', NULL, STEPS, BASIC(SCENE), FLAG(scene.white_background),
-     "white instead of black behind the scene and behind photos with alpha", NULL},
-    {"white_background", 'w', NULL, MODEL | ALONE(COARSE) | REFINE, BASIC(SCENE), FLAG(scene.white_background),
-     "white instead of black background", "the model's"},
-    {"eval", 0, NULL, STEPS, BASIC(SCENE), FLAG(scene.eval), "hold test views out of the training", NULL},
-    {"eval", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, BASIC(SCENE), FLAG(scene.eval),
-     "hold test views out; a split.json in the model folder wins", "the model's"},
-    {"llffhold", 0, "test_every", STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE), INT(scene.llffhold, SHARED),
-     "with --eval: every N-th view by sorted name is a test view", NULL},
-    {"test_camera_count", 0, NULL, STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE),
-     INT(scene.test_camera_count, SHARED),
-     "with --eval: N evenly spread test views instead; -1: use --llffhold", NULL},
-    {"strict", 0, NULL, STEPS | MODEL | EXPORT | COARSE | REFINE, ADVANCED(SCENE), FLAG(scene.strict),
-     "an absent or damaged photo is an error; without, up to a tenth of the photos are left out, with a warning", NULL},
-    {"masks", 0, NULL, ALONE(STEPS), BASIC(SCENE), TEXT(scene.masks, "FOLDER|none"),
-     "the folder of the photos' masks inside the scene: white pixels are kept. Names: NAME.EXT.png, NAME.png, "
-     "NAME.EXT.mask.png, NAME.mask.png, NAME_mask.png, or .jpg; none: also not those of transforms.json",
-     "masks or mask beside the photos' folder"},
-    {"masks", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, BASIC(SCENE), TEXT(scene.masks, "FOLDER|none"),
-     "the folder of the photos' masks inside the scene", "the model's"},
-    {"masks", 0, NULL, PIPELINE, BASIC(SCENE), TEXT(scene.masks, "FOLDER|none"),
-     "the folder of the photos' masks inside the scene, as for train",
-     "masks or mask beside the photos' folder, with -c the model's"},
-    {"mask_mode", 0, NULL, STEPS, ADVANCED(SCENE), WORD(scene.mask_mode, splat_mask_mode, SPLAT_WORDS_MASK_MODE),
-     "what black pixels of masks are: ignore: not trained on (people, a tripod); segment: where nothing shall be; "
-     "alpha: transparent. With segment and alpha the alpha of photos counts as a mask", NULL},
-    {"mask_mode", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, ADVANCED(SCENE),
-     WORD(scene.mask_mode, splat_mask_mode, SPLAT_WORDS_MASK_MODE), "what black pixels of masks are, as for train",
-     "the model's"},
-    {"invert_masks", 0, NULL, STEPS, ADVANCED(SCENE), FLAG(scene.invert_masks), "black pixels of masks are kept", NULL},
-    {"invert_masks", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, ADVANCED(SCENE), FLAG(scene.invert_masks),
-     "black pixels of masks are kept", "the model's"},
-    {"undistort", 0, NULL, STEPS, ADVANCED(SCENE), WORD(scene.undistort, splat_undistort, SPLAT_WORDS_UNDISTORT),
-     "photos of distorted cameras become pinhole photos without blank pixels (auto, crop) or with all that they show, "
-     "blank pixels masked (all); off: they are undistorted already, whatever the cameras' files say. Wide fisheyes and "
-     "panoramas are cut into several views", NULL},
-    {"undistort", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, ADVANCED(SCENE),
-     WORD(scene.undistort, splat_undistort, SPLAT_WORDS_UNDISTORT),
-     "how distorted photos are undistorted, as for train", "the model's"},
-    {"fisheye_degrees", 0, NULL, STEPS, ADVANCED(SCENE), REAL(scene.fisheye_degrees, SHARED),
-     "the field of a fisheye's image circle: what is beyond half of it from the axis is no part of the photo", NULL},
-    {"fisheye_degrees", 0, NULL, MODEL | EXPORT | ALONE(COARSE) | REFINE, ADVANCED(SCENE),
-     REAL(scene.fisheye_degrees, SHARED), "the field of a fisheye's image circle, as for train", "the model's"},
-    {"eval_masks", 0, NULL, TRAIN | BENCH | EVAL | COARSE | REFINE, ADVANCED(SCENE), FLAG(scene.eval_masks),
-     "measure the pixels that masks keep (and beside them whole pictures); False: whole pictures alone", NULL},
-    {"depths", 'd', NULL, ALONE(STEPS) | ALONE(COARSE), ADVANCED(SCENE), TEXT(scene.depths, "FOLDER"),
-     "train on maps of inverse depth, too: FOLDER/NAME.png of each photo inside the scene, 16-bit gray, with "
-     "depth_params.json beside the COLMAP model, as 3DGS has them", ""},
-    {"depths", 0, NULL, PIPELINE, ADVANCED(SCENE), TEXT(scene.depths, "FOLDER"),
-     "train on maps of inverse depth, too, as for train", ""},
-    {"sfm_depth", 0, NULL, STEPS, ADVANCED(SCENE), FLAG(scene.sfm_depth),
-     "train on the depth of the COLMAP model's points, too, in the photos that see them: a weak prior, for few photos "
-     "and plain walls", NULL},
-    {"load_allres", 0, NULL, STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE), FLAG(scene.load_allres),
-     "multi-scale Blender scenes: train on every scale", NULL},
-    {"image_cache_gb", 0, "image_cache_size", STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE),
-     GIB(scene.image_cache_gb, SHARED),
-     "memory for decoded photos, in GiB or like 512M", "2, with --low_dram 0.25"},
-    {"low_dram", 0, NULL, STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE), FLAG(scene.low_dram),
-     "a small cache of decoded photos", NULL},
 
     /* the options of training: before and after these, as the help lists them, what the command line adds */
     {"vram_limit", 0, "memory_limit,max_vram", WORK, BASIC(MEMORY), LIMIT(vram_limit, "SIZE|PERCENT|max"),
@@ -331,25 +264,14 @@ const cli_option cli_options[] = {
      "which saved iteration of it; -1: the last", NULL},
     {"start_checkpoint", 0, "resume_checkpoint", ALONE(COARSE), STAGE(INPUT), TEXT(start_checkpoint, "FILE|latest"),
      "go on from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
-    {"images", 0, NULL, ALONE(COARSE) | REFINE, BASIC(INPUT), TEXT(scene.images, "FOLDER"),
-     "the folder of the photos inside the scene", "the model's"},
     {"output", 'o', "output_dir", ALONE(COARSE), BASIC(OUTPUT), TEXT(output, "FOLDER"), "the model folder to write",
      "<model>_mesh/<experiment name or sugarcoarse_3Dgs...>"},
     {"export_ply", 0, NULL, COARSE, ADVANCED(OUTPUT), FLAG(export_ply),
      "save the splat as a PLY in the end; without it a checkpoint stands for it", "True"},
-    {"resolution", 'r', "data_factor", REFINE, BASIC(SCENE), SIZE(scene.resolution, SHARED),
-     "size of the photos, as for train", "the model's, else -1"},
-    {"resolution", 0, "data_factor", ALONE(COARSE), BASIC(SCENE), SIZE(scene.resolution, SHARED),
-     "size of the photos, as for train; -r with a number is the same", "the model's"},
-    {"resolution_scale", 0, NULL, STEPS | MODEL | COARSE | REFINE, ADVANCED(SCENE),
-     DOUBLE(scene.resolution_scale, SHARED),
-     "both sides of the photos are multiplied by this, to save memory", NULL},
     {"use_gradient_checkpointing", 0, NULL, COARSE, IGNORED_FLAG,
      "no graph of operations is kept, so there is nothing to compute twice", NULL},
 
     /* refinement; -m, -c, -g, -f, -n, -b and -B are SuGaR's letters */
-    {"source_path", 's', "scene_path", REFINE, BASIC(INPUT), TEXT(scene.source_path, "FOLDER"),
-     "the scene, when no model folder says it with -c, or when it is not where that says", ""},
     {"mesh", 'm', "mesh_path", REFINE, BASIC(INPUT), TEXT(mesh_file, "FILE|FOLDER"),
      "the mesh to begin with ({meshes read}); with --deform the folder of a refinement", ""},
     {"gs_output_dir", 'c', "checkpoint_path", REFINE, BASIC(INPUT), TEXT(gs_output_dir, "FOLDER|FILE"),
@@ -390,8 +312,6 @@ const cli_option cli_options[] = {
      "with -c FOLDER: which saved iteration of it; -1: the last", NULL},
     {"coarse_checkpoint", 0, NULL, PIPELINE, STAGE(INPUT), TEXT(coarse_checkpoint, "FOLDER|FILE"),
      "the result of a coarse training, instead of the stages up to it", ""},
-    {"images", 0, NULL, PIPELINE, BASIC(INPUT), TEXT(scene.images, "FOLDER"),
-     "the folder of the photos inside the scene", "images, with -c the model's"},
     {"output", 'o', "output_dir", PIPELINE, BASIC(OUTPUT), TEXT(output, "FOLDER"),
      "where the stages have their folders", "<scene>_output/<experiment name or pipeline>"},
     {"experiment_name", 0, NULL, PIPELINE, ADVANCED(OUTPUT), TEXT(experiment_name, "NAME"),
@@ -404,8 +324,6 @@ const cli_option cli_options[] = {
     {"skip_refine", 0, "skip_refinement", PIPELINE, BASIC(TRAINING), FLAG(skip_refine),
      "bind no Gaussians to the mesh: the texture is that of the mesh as it was made", NULL},
     {"skip_texture", 0, NULL, PIPELINE, BASIC(TRAINING), FLAG(skip_texture), "end before the texture", NULL},
-    {"resolution", 0, "data_factor", PIPELINE, BASIC(SCENE), SIZE(scene.resolution, SHARED),
-     "size of the photos, as for train; -r with a number is the same", "-1, with -c the model's"},
     {"iterations", 0, "max_steps,iter,total_train_iters,gs_iterations", PIPELINE, BASIC(TRAINING),
      INT(train.iterations, 1, 1e8), "training steps of the first stage", "7000"},
     {"low_poly", 0, NULL, PIPELINE, STAGE(MESH), FLAG(low_poly), "200,000 vertices, for 6 Gaussians a triangle",
@@ -734,8 +652,12 @@ cli_range cli_option_range(const cli_option *option)
 {
     enum { RANGE, OR_ZERO };
     static const struct { size_t offset; cli_range range; } shared[] = {
+#define LIMITS_RANGE(low, high) {low, high, false}
+#define LIMITS_OR_ZERO(low, high) {low, high, true}
+#define LIMITS_FREE {0, ANY, false}
+#define SPLAT_OPTION(field, kind, start, range, saved) {offsetof(cli_values, scene.field), LIMITS_##range},
+#include "splatsmith/scene_options.def"
 #define ROW(group, field, zero, low, high) {offsetof(cli_values, group.field), {low, high, zero == OR_ZERO}},
-#define SPLAT_SCENE_RANGE(field, zero, low, high) ROW(scene, field, zero, low, high)
 #define SPLAT_MESH_RANGE(field, zero, low, high) ROW(mesh, field, zero, low, high)
 #define SPLAT_TEXTURE_RANGE(field, zero, low, high) ROW(texture, field, zero, low, high)
 #define SPLAT_CLEAN_RANGE(field, zero, low, high) ROW(clean, field, zero, low, high)

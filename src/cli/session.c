@@ -112,20 +112,16 @@ int cli_session_find_ply(cli_session *session, const cli_values *values)
 /* The scene options of the training run, unless the command line says something else. */
 static void apply_config(cli_session *session, const cli_values *values)
 {
-    const splat_model_config *config = &session->config;
+    const splat_scene_options *config = &session->config.scene;
     splat_scene_options *options = &session->scene_options;
-    if (!cli_given(values, "source_path")) options->source_path = config->source_path;
-    if (!cli_given(values, "images")) options->images = config->images;
-    if (!cli_given(values, "masks")) options->masks = config->masks;
-    if (!cli_given(values, "invert_masks")) options->invert_masks = config->invert_masks;
-    if (!cli_given(values, "mask_mode")) options->mask_mode = config->mask_mode;
-    if (!cli_given(values, "undistort")) options->undistort = config->undistort;
-    if (!cli_given(values, "fisheye_degrees") && config->fisheye_degrees > 0)
-        options->fisheye_degrees = config->fisheye_degrees;
-    if (!cli_given(values, "resolution")) options->resolution = config->resolution;
-    if (!cli_given(values, "white_background")) options->white_background = config->white_background;
-    if (!cli_given(values, "eval")) options->eval = config->eval;
-    if (!cli_given(values, "load_allres")) options->load_allres = config->load_allres;
+#define TAKEN_NOWHERE false
+#define TAKEN_CHECKPOINT false
+#define TAKEN_NOTE false
+#define TAKEN_CFG_ARGS true
+#define TAKEN_PUBLISHED true
+#define SPLAT_OPTION(field, kind, start, range, saved)                                                                 \
+    if (TAKEN_##saved && !cli_given(values, #field)) options->field = config->field;
+#include "splatsmith/scene_options.def"
 }
 
 /* A folder of another trainer may lack cfg_args; with -s that is no obstacle. */
@@ -140,9 +136,9 @@ static int read_config(cli_session *session, const cli_values *values)
     }
     if (splat_model_config_read(values->model_path, &session->config, &error) != SPLAT_OK) return cli_report(&error);
     apply_config(session, values);
-    if (!values->scene.source_path && session->config.source_path && !cli_path_exists(session->config.source_path)) {
-        cli_error("the scene %s, which %s names, does not exist; give its folder with -s", session->config.source_path,
-                  path);
+    const char *source = session->config.scene.source_path;
+    if (!values->scene.source_path && source && !cli_path_exists(source)) {
+        cli_error("the scene %s, which %s names, does not exist; give its folder with -s", source, path);
         return CLI_FAILED;
     }
     return CLI_OK;

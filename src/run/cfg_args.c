@@ -4,15 +4,11 @@
 #include "base/file.h"
 #include "io/number.h"
 #include "io/python_literal.h"
-#include "math/lens.h"
+#include "scene/scene_options.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* SPLAT_WORDS_MASK_MODE, SPLAT_WORDS_UNDISTORT */
-static const char *const mask_modes[] = {"ignore", "segment", "alpha"};
-static const char *const undistorts[] = {"auto", "off", "crop", "all"};
 
 static void write_string(FILE *stream, const char *key, const char *value, const char *fallback)
 {
@@ -25,9 +21,39 @@ static void write_bool(FILE *stream, const char *key, bool value)
     fprintf(stream, ", %s=%s", key, value ? "True" : "False");
 }
 
+static void write_option(FILE *stream, const splat_option *option, const splat_scene_options *scene)
+{
+    const splat_option_row *row = &option->row;
+    const double value = splat_option_get(row, scene);
+    char text[64];
+    if (row->kind == SPLAT_OPTION_TEXT) {
+        write_string(stream, row->name, *splat_option_text(row, scene), "");
+    } else if (row->kind == SPLAT_OPTION_CHOICE) {
+        splat_option_copy_word(row->words, (int)value, text, sizeof text);
+        write_string(stream, row->name, text, "");
+    } else if (row->kind == SPLAT_OPTION_FLAG) {
+        write_bool(stream, row->name, value != 0);
+    } else if (row->kind == SPLAT_OPTION_INT || row->kind == SPLAT_OPTION_SIZE) {
+        fprintf(stream, ", %s=%d", row->name, (int)value);
+    } else {
+        fprintf(stream, ", %s=%s", row->name, splat_number_format(text, (float)value));
+    }
+}
+
+/* The options of a scene that the published trainers do not have, where they are not the defaults. */
+static void write_own_options(FILE *stream, const splat_scene_options *scene)
+{
+    for (size_t i = 0; i < splat_n_scene_options; i++) {
+        const splat_option *option = &splat_scene_options_table[i];
+        bool is_own = option->saved == SPLAT_SAVED_CFG_ARGS || option->saved == SPLAT_SAVED_NOTE;
+        if (is_own && !splat_option_is_default(option, scene)) write_option(stream, option, scene);
+    }
+}
+
 splat_status splat_cfg_args_write(const char *model_path, const splat_model_config *config,
                                   const splat_train_options *train, splat_error *error)
 {
+    const splat_scene_options *scene = &config->scene;
     splat_save save;
     char number[32];
     char *path = splat_format("%s/cfg_args", model_path);
@@ -37,25 +63,19 @@ splat_status splat_cfg_args_write(const char *model_path, const splat_model_conf
     if (status != SPLAT_OK) return status;
     FILE *stream = save.stream;
     fprintf(stream, "Namespace(sh_degree=%d", config->sh_degree);
-    write_string(stream, "source_path", config->source_path, "");
+    write_string(stream, "source_path", scene->source_path, "");
     write_string(stream, "model_path", config->model_path, model_path);
-    write_string(stream, "images", config->images, "images");
-    fprintf(stream, ", resolution=%d", config->resolution);
-    write_bool(stream, "white_background", config->white_background);
+    write_string(stream, "images", scene->images, "images");
+    fprintf(stream, ", resolution=%d", scene->resolution);
+    write_bool(stream, "white_background", scene->white_background);
     write_string(stream, "data_device", train->photos_on_host ? "cpu" : "cuda", "");
-    write_bool(stream, "eval", config->eval);
+    write_bool(stream, "eval", scene->eval);
     fprintf(stream, ", kernel_size=%s", splat_number_format(number, config->kernel_size));
     write_bool(stream, "ray_jitter", train->ray_jitter);
     write_bool(stream, "resample_gt_image", train->resample_gt_image);
-    write_bool(stream, "load_allres", config->load_allres);
+    write_bool(stream, "load_allres", scene->load_allres);
     write_bool(stream, "sample_more_highres", train->sample_more_highres);
-    if (config->masks) write_string(stream, "masks", config->masks, "");
-    if (config->invert_masks) write_bool(stream, "invert_masks", true);
-    if (config->depths) write_string(stream, "depths", config->depths, "");
-    if (config->mask_mode) write_string(stream, "mask_mode", mask_modes[config->mask_mode], "");
-    if (config->undistort) write_string(stream, "undistort", undistorts[config->undistort], "");
-    if (config->fisheye_degrees > 0 && config->fisheye_degrees != SPLAT_LENS_FISHEYE_DEGREES) /* the default */
-        fprintf(stream, ", fisheye_degrees=%s", splat_number_format(number, config->fisheye_degrees));
+    write_own_options(stream, scene);
     fprintf(stream, ")");
     return splat_save_commit(&save, error);
 }
@@ -105,56 +125,46 @@ static splat_status take_float(const splat_python_reader *reader, float *value, 
     return SPLAT_OK;
 }
 
-/* One of n words; *number is its place. `all`: them, for the error. */
-static splat_status take_word(splat_python_reader *reader, const char *const *words, int n, const char *all,
-                              int *number, splat_error *error)
+static splat_status take_choice(splat_python_reader *reader, const splat_option_row *row, int *number,
+                                splat_error *error)
 {
     char *word = NULL;
     SPLAT_TRY(take_string(reader, &word, error));
     if (!word) return SPLAT_OK;
-    int i = 0;
-    while (i < n && strcmp(word, words[i]) != 0) i++;
+    int found = splat_option_find_word(row->words, word);
     free(word);
-    if (i == n) return wrong_type(reader, all, error);
-    *number = i;
+    if (found < 0) return wrong_type(reader, row->words, error);
+    *number = found;
     return SPLAT_OK;
 }
 
-static splat_status take_mask_mode(splat_python_reader *reader, splat_mask_mode *mode, splat_error *error)
+static splat_status take_option(splat_python_reader *reader, const splat_option_row *row, splat_scene_options *scene,
+                                splat_error *error)
 {
-    int number = (int)*mode;
-    SPLAT_TRY(take_word(reader, mask_modes, 3, SPLAT_WORDS_MASK_MODE, &number, error));
-    *mode = (splat_mask_mode)number;
-    return SPLAT_OK;
-}
-
-static splat_status take_undistort(splat_python_reader *reader, splat_undistort *undistort, splat_error *error)
-{
-    int number = (int)*undistort;
-    SPLAT_TRY(take_word(reader, undistorts, 4, SPLAT_WORDS_UNDISTORT, &number, error));
-    *undistort = (splat_undistort)number;
-    return SPLAT_OK;
+    void *field = (char *)scene + row->offset;
+    float number = (float)splat_option_get(row, scene);
+    switch (row->kind) {
+    case SPLAT_OPTION_TEXT: return take_string(reader, field, error);
+    case SPLAT_OPTION_CHOICE: return take_choice(reader, row, field, error);
+    case SPLAT_OPTION_FLAG: return take_bool(reader, field, error);
+    case SPLAT_OPTION_INT:
+    case SPLAT_OPTION_SIZE: return take_int(reader, field, error);
+    default:
+        SPLAT_TRY(take_float(reader, &number, error));
+        splat_option_set(row, scene, (double)number);
+        return SPLAT_OK;
+    }
 }
 
 static splat_status take_item(splat_python_reader *reader, splat_model_config *config, splat_error *error)
 {
     const char *key = reader->item.key;
-    if (strcmp(key, "source_path") == 0) return take_string(reader, &config->source_path, error);
     if (strcmp(key, "model_path") == 0) return take_string(reader, &config->model_path, error);
-    if (strcmp(key, "images") == 0) return take_string(reader, &config->images, error);
-    if (strcmp(key, "masks") == 0) return take_string(reader, &config->masks, error);
-    if (strcmp(key, "depths") == 0) return take_string(reader, &config->depths, error);
-    if (strcmp(key, "invert_masks") == 0) return take_bool(reader, &config->invert_masks, error);
-    if (strcmp(key, "mask_mode") == 0) return take_mask_mode(reader, &config->mask_mode, error);
-    if (strcmp(key, "undistort") == 0) return take_undistort(reader, &config->undistort, error);
-    if (strcmp(key, "fisheye_degrees") == 0) return take_float(reader, &config->fisheye_degrees, error);
     if (strcmp(key, "sh_degree") == 0) return take_int(reader, &config->sh_degree, error);
-    if (strcmp(key, "resolution") == 0) return take_int(reader, &config->resolution, error);
-    if (strcmp(key, "white_background") == 0) return take_bool(reader, &config->white_background, error);
-    if (strcmp(key, "eval") == 0) return take_bool(reader, &config->eval, error);
-    if (strcmp(key, "load_allres") == 0) return take_bool(reader, &config->load_allres, error);
     if (strcmp(key, "kernel_size") == 0) return take_float(reader, &config->kernel_size, error);
-    return SPLAT_OK;
+    const splat_option *option = splat_option_find(splat_scene_options_table, splat_n_scene_options, key);
+    if (!option || option->saved < SPLAT_SAVED_CFG_ARGS) return SPLAT_OK;
+    return take_option(reader, &option->row, &config->scene, error);
 }
 
 static splat_status read_items(splat_python_reader *reader, splat_model_config *config, splat_error *error)
@@ -169,13 +179,10 @@ static splat_status read_items(splat_python_reader *reader, splat_model_config *
     return SPLAT_OK;
 }
 
-static void free_strings(splat_model_config *config)
+void splat_model_config_free(splat_model_config *config)
 {
-    free(config->source_path);
     free(config->model_path);
-    free(config->images);
-    free(config->masks);
-    free(config->depths);
+    splat_scene_options_free(&config->scene);
     memset(config, 0, sizeof *config);
 }
 
@@ -184,10 +191,12 @@ splat_status splat_cfg_args_read(const char *model_path, splat_model_config *con
     uint8_t *data = NULL;
     splat_python_reader reader = {0};
     char *path = splat_format("%s/cfg_args", model_path);
-    *config = (splat_model_config){.source_path = strdup(""), .model_path = strdup(model_path),
-                                   .images = strdup("images"), .sh_degree = 3, .resolution = -1, .kernel_size = 0.1f};
+    *config = (splat_model_config){.model_path = strdup(model_path), .sh_degree = 3, .kernel_size = 0.1f};
+    splat_scene_options_init(&config->scene);
+    config->scene.source_path = strdup("");
+    config->scene.images = strdup("images");
     splat_status status = SPLAT_OK;
-    if (!path || !config->source_path || !config->model_path || !config->images)
+    if (!path || !config->scene.source_path || !config->model_path || !config->scene.images)
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the configuration");
     if (status == SPLAT_OK) status = splat_file_read(path, &data, &reader.size, error);
     if (status == SPLAT_OK) {
@@ -198,6 +207,11 @@ splat_status splat_cfg_args_read(const char *model_path, splat_model_config *con
     splat_python_stop(&reader);
     free(data);
     free(path);
-    if (status != SPLAT_OK) free_strings(config);
+    if (status != SPLAT_OK) splat_model_config_free(config);
     return status;
+}
+
+splat_status splat_model_config_read(const char *model_path, splat_model_config *config, splat_error *error)
+{
+    return splat_cfg_args_read(model_path, config, error);
 }

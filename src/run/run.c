@@ -91,28 +91,14 @@ static char *absolute_path(const char *path)
 
 static splat_status write_config(const splat_trainer *t, const char *folder, splat_error *error)
 {
-    const splat_scene_options *scene = &t->scene->options;
-    splat_model_config config = {.source_path = absolute_path(scene->source_path),
-                                 .model_path = absolute_path(folder),
-                                 .images = strdup(scene->images ? scene->images : "images"),
-                                 .sh_degree = t->options.sh_degree,
-                                 .resolution = scene->resolution,
-                                 .white_background = scene->white_background,
-                                 .eval = scene->eval,
-                                 .load_allres = scene->load_allres,
-                                 .kernel_size = t->options.kernel_size,
-                                 .masks = scene->masks ? strdup(scene->masks) : NULL,
-                                 .invert_masks = scene->invert_masks,
-                                 .mask_mode = scene->mask_mode,
-                                 .undistort = scene->undistort,
-                                 .fisheye_degrees = scene->fisheye_degrees,
-                                 .depths = scene->depths ? strdup(scene->depths) : NULL};
-    bool has_texts = config.source_path && config.model_path && config.images && !config.masks == !scene->masks &&
-                     !config.depths == !scene->depths;
-    splat_status status = has_texts
-                              ? splat_cfg_args_write(folder, &config, &t->options, error)
-                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the configuration");
-    splat_model_config_free(&config);
+    char *source = absolute_path(t->scene->options.source_path), *own = absolute_path(folder);
+    splat_model_config config = {.model_path = own, .sh_degree = t->options.sh_degree,
+                                 .kernel_size = t->options.kernel_size, .scene = t->scene->options};
+    config.scene.source_path = source;
+    splat_status status = source && own ? splat_cfg_args_write(folder, &config, &t->options, error)
+                                        : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the configuration");
+    free(source);
+    free(own);
     return status;
 }
 
@@ -337,21 +323,6 @@ splat_status splat_trainer_run(splat_trainer *t, const splat_run_options *run, s
 }
 
 /* ---------------------------------------------------------------- the public face of model folders */
-
-splat_status splat_model_config_read(const char *model_path, splat_model_config *config, splat_error *error)
-{
-    return splat_cfg_args_read(model_path, config, error);
-}
-
-void splat_model_config_free(splat_model_config *config)
-{
-    free(config->source_path);
-    free(config->model_path);
-    free(config->images);
-    free(config->masks);
-    free(config->depths);
-    memset(config, 0, sizeof *config);
-}
 
 splat_status splat_model_read_start(const char *path, splat_camera *camera, splat_error *error)
 {

@@ -90,9 +90,6 @@ static inline bool splat_view_has_own_mask(const splat_dataset_view *view)
     return view->mask_path || view->given_mask;
 }
 
-/* Whether every number of the options is possible. ARGUMENT, naming the first that is not. */
-splat_status splat_scene_options_check(const splat_scene_options *options, splat_error *error);
-
 /* Detection: sparse/ or sparse/0 -> COLMAP; transforms_train.json; metadata.json; transforms.json; a .csv of
  * RealityCapture; reconstruction.json; an .xml of Metashape; keyframes/ of Polycam; else a FORMAT error that says
  * what was looked for. Every photo must exist and its header must be readable. `log` may be NULL. */

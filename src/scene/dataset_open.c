@@ -2,25 +2,13 @@
 #include "scene/dataset_parts.h"
 
 #include "base/file.h"
-#include "base/options.h"
 #include "base/plural.h"
+#include "scene/scene_options.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-splat_status splat_scene_options_check(const splat_scene_options *o, splat_error *error)
-{
-#define SPLAT_SCENE_RANGE(field, zero, low, high) SPLAT_OPTION_CHECK(o, field, zero, low, high)
-#include "splatsmith/option_ranges.def"
-    if (o->resolution == 0)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution is 0; it must be -1 (automatic), a divisor (1, 2, "
-                          "4, 8, 16, 32, 64) or a width in pixels");
-    if ((unsigned)o->undistort > SPLAT_UNDISTORT_ALL)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "undistort must be one of " SPLAT_WORDS_UNDISTORT);
-    return SPLAT_OK;
-}
 
 static splat_status check_options(const splat_scene_options *options, const splat_dataset_log *log, splat_error *error)
 {

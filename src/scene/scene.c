@@ -3,9 +3,9 @@
 
 #include "base/options.h"
 #include "math/camera.h"
-#include "math/lens.h"
 #include "scene/mask.h"
 #include "scene/sample_scene.h"
+#include "scene/scene_options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,34 +14,6 @@
 #define DEFAULT_CACHE_GB 2.0
 #define LOW_DRAM_CACHE_GB 0.25
 #define MAX_DECODERS 8 /* more threads than that only wait for the disk */
-
-void splat_scene_options_init_sized(splat_scene_options *options, size_t size)
-{
-    const splat_scene_options defaults = {
-        .resolution = -1, .resolution_scale = 1, .llffhold = 8, .test_camera_count = -1, .eval_masks = true,
-        .fisheye_degrees = SPLAT_LENS_FISHEYE_DEGREES};
-    splat_options_give(options, size, &defaults, sizeof defaults);
-}
-
-static char *copy_string(const char *text, bool *failed)
-{
-    if (!text) return NULL;
-    char *copy = strdup(text);
-    if (!copy) *failed = true;
-    return copy;
-}
-
-static splat_status copy_options(splat_scene_options *copy, const splat_scene_options *options, splat_error *error)
-{
-    bool failed = false;
-    *copy = *options;
-    copy->source_path = copy_string(options->source_path, &failed);
-    copy->images = copy_string(options->images, &failed);
-    copy->masks = copy_string(options->masks, &failed);
-    copy->depths = copy_string(options->depths, &failed);
-    copy->split_file = copy_string(options->split_file, &failed);
-    return failed ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a scene") : SPLAT_OK;
-}
 
 static splat_status collect_train_cameras(splat_scene *scene, splat_error *error)
 {
@@ -74,7 +46,7 @@ static splat_status open_scene(splat_context *context, const splat_scene_arrays 
     splat_scene *scene = calloc(1, sizeof *scene);
     if (!scene) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a scene");
     scene->context = context;
-    splat_status status = copy_options(&scene->options, options, error);
+    splat_status status = splat_scene_options_copy(&scene->options, options, error);
     if (status == SPLAT_OK && arrays)
         status = splat_dataset_create(arrays, &scene->options, context->log, context->log_user, &scene->dataset, error);
     else if (status == SPLAT_OK)
@@ -131,11 +103,7 @@ void splat_scene_close(splat_scene *scene)
     if (scene->cache) splat_image_cache_destroy(scene->cache);
     splat_dataset_free(&scene->dataset);
     free(scene->train_cameras);
-    free((char *)scene->options.source_path);
-    free((char *)scene->options.images);
-    free((char *)scene->options.masks);
-    free((char *)scene->options.depths);
-    free((char *)scene->options.split_file);
+    splat_scene_options_free(&scene->options);
     free(scene);
 }
 

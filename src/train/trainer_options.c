@@ -6,64 +6,20 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The offset of a field; refuses to compile when its type is not that of its kind. */
-#define AT(field, type)                                                                                                \
-    (offsetof(splat_train_options, field) +                                                                            \
-     0 * sizeof(_Generic(((splat_train_options *)0)->field, type: 0)))
-
-#define ROW_INT(name, field) {name, SPLAT_OPTION_INT, AT(field, int), NULL}
-#define ROW_FLAG(name, field) {name, SPLAT_OPTION_FLAG, AT(field, bool), NULL}
-#define ROW_REAL(name, field) {name, SPLAT_OPTION_REAL, AT(field, float), NULL}
-#define ROW_COUNT(name, field) {name, SPLAT_OPTION_COUNT, AT(field, size_t), NULL}
-#define ROW_U64(name, field) {name, SPLAT_OPTION_U64, AT(field, uint64_t), NULL}
-#define ROW_CHOICE(name, field, type, words) {name, SPLAT_OPTION_CHOICE, AT(field, type), words}
-#define ROW_SH_STORAGE(name, field) ROW_CHOICE(name, field, splat_sh_storage, SPLAT_WORDS_SH_STORAGE)
-#define ROW_OPTIMIZER_STORAGE(name, field)                                                                             \
-    ROW_CHOICE(name, field, splat_optimizer_storage, SPLAT_WORDS_OPTIMIZER_STORAGE)
-#define ROW_REGULARIZATION(name, field) ROW_CHOICE(name, field, splat_regularization, SPLAT_WORDS_REGULARIZATION)
+#define SPLAT_ROW_SH_STORAGE(type, name, field)                                                                        \
+    SPLAT_ROW_CHOICE(type, name, field, splat_sh_storage, SPLAT_WORDS_SH_STORAGE)
+#define SPLAT_ROW_OPTIMIZER_STORAGE(type, name, field)                                                                 \
+    SPLAT_ROW_CHOICE(type, name, field, splat_optimizer_storage, SPLAT_WORDS_OPTIMIZER_STORAGE)
+#define SPLAT_ROW_REGULARIZATION(type, name, field)                                                                    \
+    SPLAT_ROW_CHOICE(type, name, field, splat_regularization, SPLAT_WORDS_REGULARIZATION)
 
 const splat_train_option splat_train_options_table[] = {
 #define SPLAT_TRAIN_OPTION(row, name, field, kind, start, low, high, effect, other)                                    \
-    [row] = {ROW_##kind(#name, field), (double)(start), (double)(low), (double)(high), SPLAT_CHANGES_##effect,         \
-             (double)(other)},
+    [row] = {SPLAT_ROW_##kind(splat_train_options, name, field), (double)(start), (double)(low), (double)(high),       \
+             SPLAT_CHANGES_##effect, (double)(other)},
 #include "splatsmith/train_options.def"
 };
 const size_t splat_n_train_options = sizeof splat_train_options_table / sizeof splat_train_options_table[0];
-
-_Static_assert(sizeof(splat_sh_storage) == sizeof(int) && sizeof(splat_optimizer_storage) == sizeof(int) &&
-                   sizeof(splat_regularization) == sizeof(int),
-               "choices are read as int");
-
-double splat_option_get(const splat_option_row *row, const void *options)
-{
-    const void *at = (const char *)options + row->offset;
-    switch (row->kind) {
-    case SPLAT_OPTION_INT:
-    case SPLAT_OPTION_CHOICE: return *(const int *)at;
-    case SPLAT_OPTION_FLAG: return *(const bool *)at;
-    case SPLAT_OPTION_REAL: return (double)*(const float *)at;
-    case SPLAT_OPTION_COUNT: return (double)*(const size_t *)at;
-    case SPLAT_OPTION_U64: return (double)*(const uint64_t *)at;
-    case SPLAT_OPTION_TEXT:
-    case SPLAT_OPTION_NONE: break;
-    }
-    return 0;
-}
-
-void splat_option_set(const splat_option_row *row, void *options, double value)
-{
-    void *at = (char *)options + row->offset;
-    switch (row->kind) {
-    case SPLAT_OPTION_INT:
-    case SPLAT_OPTION_CHOICE: *(int *)at = (int)value; break;
-    case SPLAT_OPTION_FLAG: *(bool *)at = value != 0; break;
-    case SPLAT_OPTION_REAL: *(float *)at = (float)value; break;
-    case SPLAT_OPTION_COUNT: *(size_t *)at = (size_t)value; break;
-    case SPLAT_OPTION_U64: *(uint64_t *)at = (uint64_t)value; break;
-    case SPLAT_OPTION_TEXT:
-    case SPLAT_OPTION_NONE: break;
-    }
-}
 
 void splat_train_options_init_sized(splat_train_options *options, size_t size)
 {

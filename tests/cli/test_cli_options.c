@@ -256,6 +256,7 @@ static void test_options_of_others(void **state)
             "--resample_gt_image", "--sample_more_highres", "--antialiasing");
     RUN_ERR(1, "--mask_mode has no effect without --remove_floaters", "export", "-m", "absent", "--mask_mode", "alpha",
             "-o", "a.ply");
+    RUN_ERR(1, "--strict has no effect without --remove_floaters", "export", "-m", "absent", "--strict", "-o", "a.ply");
     RUN_ERR(1, "--depth_l1_weight_init has no effect without --depths", "train", "-s", "absent",
             "--depth_l1_weight_init", "2");
     RUN_ERR(1, "--sfm_depth_weight has no effect without --sfm_depth", "train", "-s", "absent", "--sfm_depth_weight",

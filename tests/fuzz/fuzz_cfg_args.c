@@ -20,9 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_judge(splat_cfg_args_write("again", &first, &(splat_train_options){0}, &error), &error);
     status = splat_cfg_args_read("again", &second, &error);
     fuzz_judge(status, &error);
-    if (status != SPLAT_OK || !same_text(first.source_path, second.source_path) ||
-        !same_text(first.images, second.images) || first.sh_degree != second.sh_degree ||
-        first.resolution != second.resolution || first.eval != second.eval ||
+    if (status != SPLAT_OK || !same_text(first.scene.source_path, second.scene.source_path) ||
+        !same_text(first.scene.images, second.scene.images) || first.sh_degree != second.sh_degree ||
+        first.scene.resolution != second.scene.resolution || first.scene.eval != second.scene.eval ||
         memcmp(&first.kernel_size, &second.kernel_size, sizeof first.kernel_size) != 0)
         abort();
     splat_model_config_free(&first);

@@ -6,6 +6,7 @@
 #include "io/number.h"
 #include "measure/results_json.h"
 #include "run/cfg_args.h"
+#include "scene/scene_options.h"
 
 #include <locale.h>
 #include <math.h>
@@ -29,22 +30,17 @@ static char *read_text(const char *path)
     return (char *)data;
 }
 
-static void free_config(splat_model_config *config)
-{
-    free(config->source_path);
-    free(config->model_path);
-    free(config->images);
-    free(config->masks);
-}
-
 /* ---------------------------------------------------------------- cfg_args */
 
 static void test_cfg_args_text(void **state)
 {
     (void)state;
     splat_error error;
-    splat_model_config config = {.source_path = "data/garden", .model_path = "out/garden", .images = "images_4",
-                                 .sh_degree = 3, .resolution = -1, .eval = true, .kernel_size = 0.1f};
+    splat_model_config config = {.model_path = "out/garden", .sh_degree = 3, .kernel_size = 0.1f};
+    splat_scene_options_init(&config.scene);
+    config.scene.source_path = "data/garden";
+    config.scene.images = "images_4";
+    config.scene.eval = true;
     ASSERT_OK(splat_cfg_args_write(".", &config, &(splat_train_options){.resample_gt_image = true}, &error));
     char *text = read_text("cfg_args");
     assert_string_equal(text, "Namespace(sh_degree=3, source_path='data/garden', model_path='out/garden', "
@@ -66,35 +62,72 @@ static void test_cfg_args_round_trip(void **state)
     (void)state;
     splat_error error;
     for (int i = 0; i < N_STRINGS; i++) {
-        splat_model_config back, config = {.source_path = (char *)strings[i],
+        splat_model_config back, config = {.scene.source_path = (char *)strings[i],
                                            .model_path = (char *)strings[(i + 1) % N_STRINGS],
-                                           .images = (char *)strings[(i + 2) % N_STRINGS],
+                                           .scene.images = (char *)strings[(i + 2) % N_STRINGS],
                                            .sh_degree = i % 4,
-                                           .resolution = i - 2,
-                                           .white_background = i & 1,
-                                           .eval = i & 2,
-                                           .load_allres = i & 4,
+                                           .scene.resolution = i - 2,
+                                           .scene.white_background = i & 1,
+                                           .scene.eval = i & 2,
+                                           .scene.load_allres = i & 4,
                                            .kernel_size = 0.3f / (float)(i + 1),
-                                           .masks = i % 3 ? (char *)strings[(i + 3) % N_STRINGS] : NULL,
-                                           .invert_masks = i & 2,
-                                           .mask_mode = (splat_mask_mode)(i % 3)};
+                                           .scene.masks = i % 3 ? (char *)strings[(i + 3) % N_STRINGS] : NULL,
+                                           .scene.invert_masks = i & 2,
+                                           .scene.mask_mode = (splat_mask_mode)(i % 3)};
         ASSERT_OK(splat_cfg_args_write(".", &config, &(splat_train_options){0}, &error));
         ASSERT_OK(splat_cfg_args_read(".", &back, &error));
-        assert_string_equal(back.source_path, config.source_path);
+        assert_string_equal(back.scene.source_path, config.scene.source_path);
         assert_string_equal(back.model_path, config.model_path);
-        assert_string_equal(back.images, config.images);
+        assert_string_equal(back.scene.images, config.scene.images);
         assert_int_equal(back.sh_degree, config.sh_degree);
-        assert_int_equal(back.resolution, config.resolution);
-        assert_int_equal(back.white_background, config.white_background);
-        assert_int_equal(back.eval, config.eval);
-        assert_int_equal(back.load_allres, config.load_allres);
+        assert_int_equal(back.scene.resolution, config.scene.resolution);
+        assert_int_equal(back.scene.white_background, config.scene.white_background);
+        assert_int_equal(back.scene.eval, config.scene.eval);
+        assert_int_equal(back.scene.load_allres, config.scene.load_allres);
         assert_true(back.kernel_size == config.kernel_size);
-        assert_true(!back.masks == !config.masks);
-        if (back.masks) assert_string_equal(back.masks, config.masks);
-        assert_int_equal(back.invert_masks, config.invert_masks);
-        assert_int_equal(back.mask_mode, config.mask_mode);
-        free_config(&back);
+        assert_true(!back.scene.masks == !config.scene.masks);
+        if (back.scene.masks) assert_string_equal(back.scene.masks, config.scene.masks);
+        assert_int_equal(back.scene.invert_masks, config.scene.invert_masks);
+        assert_int_equal(back.scene.mask_mode, config.scene.mask_mode);
+        splat_model_config_free(&back);
     }
+}
+
+/* Another value of an option than its default. */
+static void set_other(const splat_option *option, splat_scene_options *scene)
+{
+    if (option->row.kind == SPLAT_OPTION_TEXT) *splat_option_text(&option->row, scene) = (char *)"other";
+    else if (option->row.kind == SPLAT_OPTION_FLAG) splat_option_set(&option->row, scene, option->start == 0);
+    else splat_option_set(&option->row, scene, option->start + (option->start < 0 ? 5 : 1)); /* no 0 */
+}
+
+/* Each option of a scene that cfg_args keeps comes back as it was; the others are not written. */
+static void test_cfg_args_options(void **state)
+{
+    (void)state;
+    splat_error error;
+    int n_kept = 0;
+    for (size_t i = 0; i < splat_n_scene_options; i++) {
+        const splat_option *option = &splat_scene_options_table[i];
+        splat_model_config back, config = {.model_path = "."};
+        splat_scene_options_init(&config.scene);
+        set_other(option, &config.scene);
+        assert_false(splat_option_is_default(option, &config.scene));
+        ASSERT_OK(splat_cfg_args_write(".", &config, &(splat_train_options){0}, &error));
+        ASSERT_OK(splat_cfg_args_read(".", &back, &error));
+        bool is_kept = option->saved >= SPLAT_SAVED_CFG_ARGS;
+        if (!is_kept) {
+            assert_true(splat_option_is_default(option, &back.scene));
+        } else if (option->row.kind == SPLAT_OPTION_TEXT) {
+            assert_non_null(*splat_option_text(&option->row, &back.scene));
+            assert_string_equal(*splat_option_text(&option->row, &back.scene), "other");
+        } else {
+            assert_true(splat_option_get(&option->row, &back.scene) == splat_option_get(&option->row, &config.scene));
+        }
+        n_kept += is_kept;
+        splat_model_config_free(&back);
+    }
+    assert_true(n_kept >= 12);
 }
 
 static void test_cfg_args_python(void **state)
@@ -106,9 +139,9 @@ static void test_cfg_args_python(void **state)
         skip();
     }
     for (int i = 0; i < N_STRINGS; i++) {
-        splat_model_config config = {.source_path = (char *)strings[i], .model_path = ".", .images = "images",
-                                     .sh_degree = 2, .resolution = 4, .white_background = true, .load_allres = true,
-                                     .kernel_size = 0.05f};
+        splat_model_config config = {.model_path = ".", .sh_degree = 2, .kernel_size = 0.05f,
+                                     .scene = {.source_path = strings[i], .images = "images", .resolution = 4,
+                                               .white_background = true, .load_allres = true}};
         ASSERT_OK(splat_cfg_args_write(".", &config,
                                    &(splat_train_options){.ray_jitter = true, .sample_more_highres = true}, &error));
         FILE *stream = fopen("wanted", "wb");
@@ -132,10 +165,10 @@ static void test_cfg_args_python(void **state)
         assert_int_equal(system("PYTHONUTF8=1 python3 check.py"), 0);
         splat_model_config back;
         ASSERT_OK(splat_cfg_args_read("python", &back, &error));
-        assert_string_equal(back.source_path, strings[i]);
+        assert_string_equal(back.scene.source_path, strings[i]);
         assert_int_equal(back.sh_degree, 2);
         assert_true(back.kernel_size == 0.05f);
-        free_config(&back);
+        splat_model_config_free(&back);
     }
 }
 
@@ -149,18 +182,19 @@ static void test_cfg_args_foreign(void **state)
                            "resolution=2.0, path=PosixPath('/x'), f=1.5-2, lam=lambda x: x+1, model_path=None,"
                            "white_background=None, kernel_size=3,) \n");
     ASSERT_OK(splat_cfg_args_read(".", &config, &error));
-    assert_string_equal(config.images, "images\xc3\xa9" "A\\q");
-    assert_string_equal(config.source_path, "C:\\new");
+    assert_string_equal(config.scene.images, "images\xc3\xa9" "A\\q");
+    assert_string_equal(config.scene.source_path, "C:\\new");
     assert_string_equal(config.model_path, "."); /* None: the default, the folder that is read */
-    assert_true(config.eval && !config.white_background && config.resolution == 2 && config.sh_degree == 3);
+    assert_true(config.scene.eval && !config.scene.white_background && config.scene.resolution == 2);
+    assert_int_equal(config.sh_degree, 3);
     assert_true(config.kernel_size == 3.0f);
-    free_config(&config);
+    splat_model_config_free(&config);
     write_text("cfg_args", "Namespace()");
     ASSERT_OK(splat_cfg_args_read(".", &config, &error));
-    assert_string_equal(config.source_path, "");
-    assert_string_equal(config.images, "images");
-    assert_true(config.resolution == -1 && config.kernel_size == 0.1f);
-    free_config(&config);
+    assert_string_equal(config.scene.source_path, "");
+    assert_string_equal(config.scene.images, "images");
+    assert_true(config.scene.resolution == -1 && config.kernel_size == 0.1f);
+    splat_model_config_free(&config);
 }
 
 static void test_cfg_args_refused(void **state)
@@ -199,7 +233,7 @@ static void test_cfg_args_refused(void **state)
         if (splat_cfg_args_read(".", &config, &error) != SPLAT_ERROR_FORMAT) fail_msg("accepted: %s", cases[i].text);
         if (!strstr(error.message, cases[i].says) || error.offset != cases[i].offset)
             fail_msg("%s: \"%s\" at %d", cases[i].text, error.message, (int)error.offset);
-        assert_null(config.images);
+        assert_null(config.scene.images);
     }
     splat_error error;
     splat_model_config config;
@@ -222,7 +256,7 @@ static void test_cfg_args_damage(void **state)
             copy[i] = "\0'\"\\([{}]),="[k];
             write_text("cfg_args", copy);
             splat_status status = splat_cfg_args_read(".", &config, &error);
-            if (status == SPLAT_OK) free_config(&config);
+            if (status == SPLAT_OK) splat_model_config_free(&config);
             if (k == 0) assert_int_equal(status, SPLAT_ERROR_FORMAT);
         }
     }
@@ -444,6 +478,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cfg_args_text),    cmocka_unit_test(test_cfg_args_round_trip),
+        cmocka_unit_test(test_cfg_args_options),
         cmocka_unit_test(test_cfg_args_python),  cmocka_unit_test(test_cfg_args_foreign),
         cmocka_unit_test(test_cfg_args_refused), cmocka_unit_test(test_cfg_args_damage),
         cmocka_unit_test(test_numbers),          cmocka_unit_test(test_cameras),

@@ -164,7 +164,8 @@ static splat_status save_points(int version, splat_error *error)
 static splat_status save_config(int version, splat_error *error)
 {
     char source[] = "scene", model[] = "model", images[] = "images";
-    splat_model_config config = {.source_path = source, .model_path = model, .images = images, .sh_degree = version};
+    splat_model_config config = {.model_path = model, .sh_degree = version,
+                                 .scene = {.source_path = source, .images = images}};
     return splat_cfg_args_write("faults", &config, &(splat_train_options){0}, error);
 }
 

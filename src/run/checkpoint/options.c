@@ -3,6 +3,8 @@
 
 #include "io/json.h"
 #include "io/number.h"
+#include "io/option_text.h"
+#include "scene/scene_options.h"
 #include "train/train_options.h"
 
 #include <stddef.h>
@@ -12,15 +14,23 @@
 
 /* Files have the background in this place among the options of training. */
 #define BACKGROUND_ROW 2
-static const splat_option_row background = {"white_background", SPLAT_OPTION_FLAG,
-                                            offsetof(splat_scene_options, white_background), NULL};
+
+static const splat_option *background(void)
+{
+    return splat_option_find(splat_scene_options_table, splat_n_scene_options, "white_background");
+}
+
+static bool is_saved(const splat_option *option)
+{
+    return option->saved != SPLAT_SAVED_NOWHERE && option != background();
+}
 
 /* Numbers and flags as such; what JSON's integers cannot hold, and words, as text. */
 static json_t *value_of(const splat_option_row *o, const void *options)
 {
     char text[512];
     const void *at = (const char *)options + o->offset;
-    if (o->kind == SPLAT_OPTION_INT) return json_integer(*(const int *)at);
+    if (o->kind == SPLAT_OPTION_INT || o->kind == SPLAT_OPTION_SIZE) return json_integer(*(const int *)at);
     if (o->kind == SPLAT_OPTION_FLAG) return json_boolean(*(const bool *)at);
     splat_option_describe(o, options, text, sizeof text);
     if (o->kind == SPLAT_OPTION_REAL) return json_real(splat_number_parse(text, NULL)); /* 0.1, not 0.100000001 */
@@ -30,13 +40,18 @@ static json_t *value_of(const splat_option_row *o, const void *options)
     return json_string(text);
 }
 
+static void set_row(json_t **object, const splat_option_row *row, const void *options)
+{
+    splat_json_set(object, row->name, value_of(row, options));
+}
+
 json_t *splat_train_options_json(const splat_trainer *t)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < splat_n_train_options; i++) {
         const splat_option_row *row = &splat_train_options_table[i].row;
-        if (i == BACKGROUND_ROW) splat_json_set(&object, background.name, value_of(&background, &t->scene->options));
-        if (row->kind) splat_json_set(&object, row->name, value_of(row, &t->options));
+        if (i == BACKGROUND_ROW) set_row(&object, &background()->row, &t->scene->options);
+        if (row->kind) set_row(&object, row, &t->options);
     }
     return object;
 }
@@ -44,8 +59,8 @@ json_t *splat_train_options_json(const splat_trainer *t)
 json_t *splat_scene_options_json(const splat_scene_options *options)
 {
     json_t *object = json_object();
-    for (size_t i = 0; i < splat_n_scene_option_rows; i++)
-        splat_json_set(&object, splat_scene_option_rows[i].name, value_of(&splat_scene_option_rows[i], options));
+    for (size_t i = 0; i < splat_n_scene_options; i++)
+        if (is_saved(&splat_scene_options_table[i])) set_row(&object, &splat_scene_options_table[i].row, options);
     return object;
 }
 
@@ -83,7 +98,8 @@ void splat_checkpoint_tell_changes(const splat_trainer *t, const json_t *header)
     const json_t *train = json_object_get(header, "train_options"), *scene = json_object_get(header, "scene_options");
     for (size_t i = 0; i < splat_n_train_options; i++)
         tell_change(t->context, &splat_train_options_table[i].row, &t->options, train);
-    tell_change(t->context, &background, &t->scene->options, train);
-    for (size_t i = 0; i < splat_n_scene_option_rows; i++)
-        tell_change(t->context, &splat_scene_option_rows[i], &t->scene->options, scene);
+    tell_change(t->context, &background()->row, &t->scene->options, train);
+    for (size_t i = 0; i < splat_n_scene_options; i++)
+        if (is_saved(&splat_scene_options_table[i]))
+            tell_change(t->context, &splat_scene_options_table[i].row, &t->scene->options, scene);
 }

@@ -1,5 +1,7 @@
 /* Ranks that train together compare their program, options and scene before anything else. Ranks that differ would
  * train with other views, rates or rows, and nothing else would notice. */
+#include "io/option_text.h"
+#include "scene/scene_options.h"
 #include "train/ranks/shards.h"
 #include "train/train_options.h"
 #include "train/trainer.h"
@@ -53,10 +55,10 @@ static void add_options(FILE *out, const splat_trainer *t)
     fprintf(out, "`strategy`=%s\n", t->strategy->name);
     for (size_t i = 0; i < splat_n_train_options; i++)
         add_option(out, &splat_train_options_table[i].row, &t->options);
-    for (size_t i = 0; i < splat_n_scene_option_rows; i++)
-        if (strcmp(splat_scene_option_rows[i].name, "source_path") != 0)
-            add_option(out, &splat_scene_option_rows[i], scene);
-    fprintf(out, "`white_background`=%s\n", scene->white_background ? "True" : "False");
+    for (size_t i = 0; i < splat_n_scene_options; i++) {
+        const splat_option *option = &splat_scene_options_table[i];
+        if (option->saved && strcmp(option->row.name, "source_path") != 0) add_option(out, &option->row, scene);
+    }
 }
 
 static void add_scene(FILE *out, const splat_dataset *dataset)
