@@ -16,30 +16,12 @@
 #define CLI_NO_SCENE                                                                                                   \
     "give the scene's folder with -s; without photos of your own, 'splatsmith sample FOLDER' writes a scene to try"
 
-int cmd_cameras(const cli_values *values);
-int cmd_train(const cli_values *values);
-int cmd_eval(const cli_values *values);
-int cmd_render(const cli_values *values);
-int cmd_export(const cli_values *values);
-int cmd_contact_sheet(const cli_values *values);
-int cmd_bench(const cli_values *values);
+#define COMMAND(bit, function, name, traits, usage, operand, summary, details)                                         \
+    int cmd_##function(const cli_values *values);
+#include "commands.def"
+/* What the first word of bench asks for. */
 int cmd_bench_compare(const cli_values *values);
 int cmd_bench_report(const cli_values *values);
-int cmd_coarse(const cli_values *values);
-int cmd_mesh(const cli_values *values);
-int cmd_refine(const cli_values *values);
-int cmd_pipeline(const cli_values *values);
-int cmd_plan(const cli_values *values);
-int cmd_sample(const cli_values *values);
-int cmd_info(const cli_values *values);
-int cmd_monitor(const cli_values *values);
-int cmd_profile(const cli_values *values);
-int cmd_mesh_report(const cli_values *values);
-int cmd_texture(const cli_values *values);
-int cmd_view(const cli_values *values);
-int cmd_help(const cli_values *values);
-int cmd_man(const cli_values *values);
-int cmd_completion(const cli_values *values);
 
 /* Whether a command would take these values: all that can be said before anything is opened. `loaded`: the iteration of
  * the splat that coarse training begins with, -1 when it is not known. Print the reason; return an exit code. */

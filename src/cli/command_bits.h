@@ -1,19 +1,58 @@
-/* The commands as bits: which of them a row of the option table is for. */
+/* The commands as bits: which of them a row of a table of options is for. */
 #ifndef SPLAT_CLI_COMMAND_BITS_H
 #define SPLAT_CLI_COMMAND_BITS_H
 
+/* The traits of commands.def. */
+enum { WORKS = 1, TALKS = 2, TRAINS = 4, OPENS_MODEL = 8, IS_STAGE = 16, PRINTS = 32, HIDDEN = 64 };
+
+enum {
+#define COMMAND(bit, function, name, traits, usage, operand, summary, details) INDEX_##bit,
+#include "commands.def"
+    N_COMMANDS
+};
+_Static_assert(N_COMMANDS < 31, "a set of commands is an int");
+
+/* The command alone. */
+enum {
+#define COMMAND(bit, function, name, traits, usage, operand, summary, details) BIT_##bit = 1 << INDEX_##bit,
+#include "commands.def"
+};
+
 /* The pipeline takes the options of its stages: a row that names one of them is the pipeline's too. ALONE(commands):
  * not the pipeline's, because it sets this itself, or because the name or letter would be there twice. */
-#define ALONE(commands) ((commands) & ~PIPELINE)
-enum { PIPELINE = 32768, TRAIN = 1 | PIPELINE, EVAL = 2, RENDER = 4, EXPORT = 8, SHEET = 16, SAMPLE = 32, INFO = 64,
-       DOCS = 128, BENCH = 256, PLAN = 512, MONITOR = 1024, PROFILE = 2048, MESH = 4096 | PIPELINE, MESH_REPORT = 8192,
-       COARSE = 16384 | PIPELINE, REFINE = 65536, TEXTURE = 131072,
-       CAMERAS = 262144, VIEW = 524288 };
-enum { STEPS = TRAIN | BENCH | PLAN, MODEL = EVAL | RENDER | SHEET | ALONE(MESH) | TEXTURE | VIEW };
-enum { WORK = STEPS | MODEL | EXPORT | SAMPLE | COARSE | REFINE,
-       ALL = WORK | INFO | DOCS | MONITOR | PROFILE | MESH_REPORT | CAMERAS,
-       TALKING = WORK | MESH_REPORT | CAMERAS };
+#define ALONE(commands) ((commands) & ~BIT_PIPELINE)
+enum {
+#define COMMAND(bit, function, name, traits, usage, operand, summary, details)                                         \
+    bit = BIT_##bit | ((traits) & IS_STAGE ? BIT_PIPELINE : 0),
+#include "commands.def"
+};
 
+/* Sets by trait. */
+enum {
+    ALL = BIT_PIPELINE
+#define COMMAND(bit, function, name, traits, usage, operand, summary, details) | BIT_##bit
+#include "commands.def"
+    ,
+    WORK = BIT_PIPELINE
+#define COMMAND(bit, function, name, traits, usage, operand, summary, details)                                         \
+    | ((traits) & WORKS ? BIT_##bit : 0)
+#include "commands.def"
+    ,
+    TALKING = WORK
+#define COMMAND(bit, function, name, traits, usage, operand, summary, details)                                         \
+    | ((traits) & TALKS ? BIT_##bit : 0)
+#include "commands.def"
+    ,
+    STEPS = BIT_PIPELINE
+#define COMMAND(bit, function, name, traits, usage, operand, summary, details)                                         \
+    | ((traits) & TRAINS ? BIT_##bit : 0)
+#include "commands.def"
+    ,
+    MODEL = 0
+#define COMMAND(bit, function, name, traits, usage, operand, summary, details)                                         \
+    | ((traits) & OPENS_MODEL ? BIT_##bit : 0)
+#include "commands.def"
+};
 enum { MESH_ALONE = ALONE(MESH) };
 
 #endif

@@ -16,16 +16,6 @@ static void print_notices(const cli_values *values)
             cli_notice("--%s has no effect: %s", cli_options[i].name, cli_options[i].help);
 }
 
-/* Commands whose result is what they print: when its reader leaves, there is nothing more to do. */
-static bool only_prints(const cli_command *command)
-{
-    static int (*const printing[])(const cli_values *) = {cmd_help, cmd_man, cmd_completion, cmd_info, cmd_plan,
-                                                           cmd_monitor};
-    for (size_t i = 0; i < sizeof printing / sizeof printing[0]; i++)
-        if (command->run == printing[i]) return true;
-    return false;
-}
-
 /* SuGaR's scripts call a saved iteration -i, which names the folder of the photos here. A number that the model folder
  * has an iteration of is taken as they mean it. */
 static void take_images_as_iteration(cli_values *values)
@@ -68,7 +58,7 @@ static int run_command(const cli_command *command, int argc, char **argv)
     /* A write that a limit on the size of files forbids fails, and so does one to a pipe that nobody reads any more:
      * both are reported, and hours of work are saved. */
     signal(SIGXFSZ, SIG_IGN);
-    if (!only_prints(command)) signal(SIGPIPE, SIG_IGN);
+    if (!command->prints) signal(SIGPIPE, SIG_IGN);
     cli_set_quiet(values.quiet);
     print_notices(&values);
     take_images_as_iteration(&values);

@@ -167,6 +167,7 @@ typedef struct cli_command {
     const char *operand;  /* what the operand is called, or NULL when none is taken; "..." at its end: any number */
     const char *summary;
     const char *details;  /* shown by --help; NULL: none */
+    bool prints; /* its result is what it prints: when the reader leaves, there is nothing more to do */
     bool hidden;
 } cli_command;
 
