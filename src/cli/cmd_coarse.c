@@ -36,27 +36,14 @@ static int last_iteration(const cli_values *values, int loaded)
     return from_loaded ? FIRST_ITERATION + last - loaded : last;
 }
 
-/* Factors whose defaults depend on the mode. */
-static void choose_factors(const cli_values *values, const splat_train_options *of_mode, splat_train_options *options)
-{
-    if (!cli_given(values, "estimation_factor"))
-        options->coarse.estimation_factor = of_mode->coarse.estimation_factor;
-    if (!cli_given(values, "normal_factor")) options->coarse.normal_factor = of_mode->coarse.normal_factor;
-    if (!cli_given(values, "dn_factor")) options->coarse.dn_factor = of_mode->coarse.dn_factor;
-    if (!cli_given(values, "flat_factor")) options->flat_factor = of_mode->flat_factor;
-    if (!cli_given(values, "flat_ratio")) options->flat_ratio = of_mode->flat_ratio;
-    if (!cli_given(values, "surface_fade")) options->surface_fade = of_mode->surface_fade;
-}
-
 /* What the command line alone says. */
 static void begin_train_options(const cli_values *values, int loaded, splat_train_options *options)
 {
     splat_train_options coarse;
     splat_train_options_init_coarse(&coarse, regularization_of(values->regularization));
     cli_asked_options(values, options);
-    choose_factors(values, &coarse, options);
+    cli_apply_preset(values, &coarse, options);
     options->iterations = last_iteration(values, loaded);
-    options->densify_until_iter = coarse.densify_until_iter;
     options->coarse.regularization = coarse.coarse.regularization;
     options->regularizer = coarse.regularizer;
     options->coarse.first_iteration = FIRST_ITERATION;

@@ -36,11 +36,10 @@ static int begin_train_options(const cli_values *values, splat_train_options *op
     bool has_box;
     splat_train_options_init_refine(&refine);
     cli_asked_options(values, options);
+    cli_apply_preset(values, &refine, options);
     options->regularizer = refine.regularizer;
     options->binding = refine.binding;
-    options->densify_until_iter = refine.densify_until_iter;
     options->iterations = iterations_of(values);
-    if (!cli_given(values, "random_background")) options->random_background = refine.random_background;
     options->refine.gaussians_per_triangle = gaussians_per_triangle(values);
     if (!cli_read_box(values, &has_box, low, high)) return CLI_USAGE;
     for (int k = 0; k < 3 && has_box; k++) square += (high[k] - low[k]) * (high[k] - low[k]);

@@ -8,13 +8,9 @@ static splat_sample_options own_options(const cli_values *values)
     const splat_sample_options *said = &values->sample;
     splat_sample_options own = *said;
     splat_sample_options_choose(&own, said->scene);
-    if (cli_given(values, "width")) own.width = said->width;
-    if (cli_given(values, "height")) own.height = said->height;
-    else if (own.distortion == SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR) own.height = (own.width + 1) / 2;
-    if (cli_given(values, "cameras")) own.n_cameras = said->n_cameras;
-    if (cli_given(values, "points")) own.n_points = said->n_points;
-    if (cli_given(values, "truth_points")) own.n_truth = said->n_truth;
-    if (cli_given(values, "supersample")) own.supersample = said->supersample;
+    cli_put_given(values, said, sizeof *said, &own);
+    if (own.distortion == SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR && !cli_given(values, "height"))
+        own.height = (own.width + 1) / 2;
     return own;
 }
 

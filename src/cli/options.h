@@ -184,6 +184,8 @@ extern const size_t cli_n_commands;
 extern const char *const cli_group_titles[CLI_N_GROUPS];
 
 cli_range cli_option_range(const cli_option *option);
+/* "-1", "0.5", and 1000000 rather than 1e+06. */
+const char *cli_limit_text(double limit, char text[32]);
 
 void cli_values_init(cli_values *values);
 /* NULL when there is none. */
@@ -197,6 +199,11 @@ bool cli_parse(cli_values *values, const cli_command *command, int n_words, char
 bool cli_given(const cli_values *values, const char *name);
 /* Whether it set the option's value, too. */
 bool cli_names_value(const cli_values *values, const char *name);
+/* Bytes of the field that an option of this kind has. */
+size_t cli_kind_size(cli_kind kind);
+/* Of a struct of options in `values`, `part`: writes what the command line set over another struct of that type, which
+ * holds what applies else, such as a preset or what a file says. */
+void cli_put_given(const cli_values *values, const void *part, size_t size, void *options);
 /* Takes a text option back: not set, and its default. */
 void cli_forget(cli_values *values, const char *name);
 

@@ -170,8 +170,7 @@ static bool read_whole(const char *text, long long *value, const char **rest)
     return errno == 0;
 }
 
-/* "-1", "0.5", and 1000000 rather than 1e+06. */
-static const char *limit_text(double limit, char text[32])
+const char *cli_limit_text(double limit, char text[32])
 {
     snprintf(text, 32, fabs(limit) < 1e15 && limit == floor(limit) ? "%.0f" : "%g", limit);
     return text;
@@ -188,8 +187,8 @@ static bool out_of_range(const cli_option *option, const char *text)
                            : "a whole number";
     const cli_range range = cli_option_range(option);
     bool is_above = cli_parse_number(text, &value, &rest) && value > range.high;
-    limit_text(range.low, low);
-    limit_text(range.high, high);
+    cli_limit_text(range.low, low);
+    cli_limit_text(range.high, high);
     if (hint)
         cli_error("--%s takes %s, not '%s'; %s", option->name, what, text, hint);
     else if (range.high < 1e8)
@@ -489,6 +488,38 @@ bool cli_names_value(const cli_values *values, const char *name)
     for (size_t i = 0; i < cli_n_options; i++)
         if (values->given[i] && !values->unnamed[i] && strcmp(cli_options[i].name, name) == 0) return true;
     return false;
+}
+
+size_t cli_kind_size(cli_kind kind)
+{
+    switch (kind) {
+    case CLI_FLAG: return sizeof(bool);
+    case CLI_TEXT:
+    case CLI_CHOICE: return sizeof(const char *);
+    case CLI_WORD:
+    case CLI_INT:
+    case CLI_PORT:
+    case CLI_SIZE: return sizeof(int);
+    case CLI_INTS: return sizeof(cli_list);
+    case CLI_COUNT: return sizeof(size_t);
+    case CLI_SEED: return sizeof(uint64_t);
+    case CLI_REAL: return sizeof(float);
+    case CLI_DOUBLE:
+    case CLI_GIB: return sizeof(double);
+    case CLI_LIMIT: return sizeof(cli_limit);
+    case CLI_HELP: return sizeof(cli_help);
+    }
+    return 0;
+}
+
+void cli_put_given(const cli_values *values, const void *part, size_t size, void *options)
+{
+    const size_t begin = (size_t)((const char *)part - (const char *)values);
+    for (size_t i = 0; i < cli_n_options; i++) {
+        const size_t at = cli_options[i].offset;
+        if (!values->given[i] || at < begin || at >= begin + size) continue;
+        memcpy((char *)options + (at - begin), (const char *)values + at, cli_kind_size(cli_options[i].kind));
+    }
 }
 
 void cli_forget(cli_values *values, const char *name)

@@ -161,28 +161,6 @@ static bool is_own(const char *name)
     return false;
 }
 
-static size_t kind_size(cli_kind kind)
-{
-    switch (kind) {
-    case CLI_FLAG: return sizeof(bool);
-    case CLI_TEXT:
-    case CLI_CHOICE: return sizeof(const char *);
-    case CLI_WORD:
-    case CLI_INT:
-    case CLI_PORT:
-    case CLI_SIZE: return sizeof(int);
-    case CLI_INTS: return sizeof(cli_list);
-    case CLI_COUNT: return sizeof(size_t);
-    case CLI_SEED: return sizeof(uint64_t);
-    case CLI_REAL: return sizeof(float);
-    case CLI_DOUBLE:
-    case CLI_GIB: return sizeof(double);
-    case CLI_LIMIT: return sizeof(cli_limit);
-    case CLI_HELP: return sizeof(cli_help);
-    }
-    return 0;
-}
-
 /* The value of a given option into the stage's option of the same name, which may be another field. Returns whether the
  * stage has one. */
 static bool pass_option(const pipeline_stage *stage, const cli_option *given, const cli_values *from, cli_values *to)
@@ -191,11 +169,11 @@ static bool pass_option(const pipeline_stage *stage, const cli_option *given, co
     for (size_t i = 0; i < cli_n_options; i++) {
         const cli_option *option = &cli_options[i];
         if (!has_option(stage, option) || strcmp(option->name, given->name) != 0 ||
-            kind_size(option->kind) != kind_size(given->kind))
+            cli_kind_size(option->kind) != cli_kind_size(given->kind))
             continue;
         known = true;
         if (!to) continue;
-        memcpy((char *)to + option->offset, (const char *)from + given->offset, kind_size(option->kind));
+        memcpy((char *)to + option->offset, (const char *)from + given->offset, cli_kind_size(option->kind));
         to->given[i] = true;
     }
     return known;

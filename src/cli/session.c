@@ -120,8 +120,9 @@ static void apply_config(cli_session *session, const cli_values *values)
 #define TAKEN_CFG_ARGS true
 #define TAKEN_PUBLISHED true
 #define SPLAT_OPTION(field, kind, start, range, saved)                                                                 \
-    if (TAKEN_##saved && !cli_given(values, #field)) options->field = config->field;
+    if (TAKEN_##saved) options->field = config->field;
 #include "splatsmith/scene_options.def"
+    cli_put_given(values, &values->scene, sizeof values->scene, options);
 }
 
 /* A folder of another trainer may lack cfg_args; with -s that is no obstacle. */

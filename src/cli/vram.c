@@ -38,6 +38,16 @@ void cli_asked_options(const cli_values *values, splat_train_options *options)
     if (values->optimize_memory) options->sh_storage = SPLAT_SH_FLOAT16;
 }
 
+void cli_apply_preset(const cli_values *values, const splat_train_options *preset, splat_train_options *options)
+{
+    splat_train_options usual;
+    splat_train_options_init(&usual);
+#define SPLAT_TRAIN_LINE(name, field, ...)                                                                             \
+    if (preset->field != usual.field && options->field == usual.field && !cli_given(values, #name))                    \
+        options->field = preset->field;
+#include "splatsmith/train_options.def"
+}
+
 /* With a strategy that has a number of steps of its own: what ends after a part of them does so after any number. */
 static void scale_schedule(splat_train_options *o, int iterations)
 {
@@ -56,10 +66,7 @@ void cli_asked_steps(const cli_values *values, splat_train_options *options)
     options->strategy = of_strategy.strategy;
     if (cli_given(values, "iterations") && of_strategy.iterations != usual.iterations)
         scale_schedule(&of_strategy, values->train.iterations);
-#define SPLAT_TRAIN_LINE(name, field, ...)                                                                             \
-    if (of_strategy.field != usual.field && options->field == usual.field && !cli_given(values, #name))                \
-        options->field = of_strategy.field;
-#include "splatsmith/train_options.def"
+    cli_apply_preset(values, &of_strategy, options);
     if ((cli_given(values, "target_gaussian_count") || values->n_gaussians) &&
         !cli_given(values, "pixels_per_gaussian"))
         options->pixels_per_gaussian = 0; /* who names a count means it */

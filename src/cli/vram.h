@@ -11,6 +11,8 @@ size_t cli_limit_bytes(const cli_limit *limit, const splat_context *context, con
 int cli_limit_memory(const cli_values *values, splat_context *context);
 /* What the command line asks of a training, before any plan. */
 void cli_asked_options(const cli_values *values, splat_train_options *options);
+/* Of these, what is neither on the command line nor set becomes that of a preset: a strategy, a regularization. */
+void cli_apply_preset(const cli_values *values, const splat_train_options *preset, splat_train_options *options);
 /* The same of a training from points: with its strategy, whose defaults those options have that are not given. */
 void cli_asked_steps(const cli_values *values, splat_train_options *options);
 /* Which choices are the user's, and the count to plan for. */
