@@ -115,6 +115,21 @@ static void test_documents(void **state)
     RUN_ERR(2, "bash", "completion", "fish");
 }
 
+/* docs/options.md is made by the program: splatsmith reference > docs/options.md */
+static void test_reference(void **state)
+{
+    static char page[MAX_OUTPUT];
+    char path[4096];
+    (void)state;
+    RUN_OUT(0, "# Options\n", "reference");
+    assert_non_null(strstr(standard_output, "\n* `--fisheye_degrees X`: "));
+    assert_non_null(strstr(standard_output, "[default: 190]. From 1 to 200, or 0. *train"));
+    snprintf(path, sizeof path, "%s/docs/options.md", getenv("SPLATSMITH_SOURCE"));
+    read_text(path, page, sizeof page);
+    if (strcmp(page, standard_output) != 0)
+        fail_msg("docs/options.md is out of date; run: build/splatsmith reference > docs/options.md");
+}
+
 static void test_completion_in_bash(void **state)
 {
     (void)state;
@@ -297,6 +312,7 @@ int main(void)
         cmocka_unit_test(test_help),
         cmocka_unit_test(test_levels_of_help),
         cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_reference),
         cmocka_unit_test(test_completion_in_bash),
         cmocka_unit_test(test_names),
         cmocka_unit_test(test_hints),

@@ -7,7 +7,6 @@
 #include "scene/scene_options.h"
 #include "train/train_options.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
