@@ -54,7 +54,7 @@ static void print_command(const cli_values *values, const splat_train_options *o
     if (values->gpus) ADD(" --gpus %s", values->gpus);
     if (has_limit) ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);
     if (cli_given(values, "data_device")) ADD(" --data_device %s", values->data_device);
-    if (values->optimize_memory || cli_given(values, "sh_storage"))
+    if (cli_given(values, "sh_storage"))
         ADD(" --sh_storage %s", asked->sh_storage == SPLAT_SH_FLOAT16 ? "float16" : "float32");
     if (cli_given(values, "optimizer_storage"))
         ADD(" --optimizer_storage %s",

@@ -32,25 +32,12 @@ static void take_images_as_iteration(cli_values *values)
     cli_forget(values, "images");
 }
 
-/* --quality stands for a strategy, so that nothing else has to know of it. */
-static bool take_quality(cli_values *values)
-{
-    if (strcmp(values->quality, "high") != 0) return true;
-    if (cli_given(values, "strategy") && strcmp(values->strategy, "mcmc") != 0) {
-        cli_error("--quality high is --strategy mcmc, and cannot be --strategy %s; leave one of the two out",
-                  values->strategy);
-        return false;
-    }
-    values->strategy = "mcmc";
-    return true;
-}
-
 static int run_command(const cli_command *command, int argc, char **argv)
 {
     static cli_values values; /* large for a stack */
     cli_values_init(&values);
     values.command_line = argv;
-    if (!cli_parse(&values, command, argc - 2, argv + 2) || !take_quality(&values)) return CLI_USAGE;
+    if (!cli_parse(&values, command, argc - 2, argv + 2)) return CLI_USAGE;
     if (values.help != CLI_NO_HELP) {
         cli_print_help(stdout, command, values.help);
         return CLI_OK;
@@ -60,6 +47,7 @@ static int run_command(const cli_command *command, int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     if (!command->prints) signal(SIGPIPE, SIG_IGN);
     cli_set_quiet(values.quiet);
+    if (!cli_take_aliases(&values, command)) return CLI_USAGE;
     print_notices(&values);
     take_images_as_iteration(&values);
     return command->run(&values);

@@ -59,7 +59,7 @@ typedef struct cli_values {
     splat_viewer *shared_viewer; /* of the pipeline around a stage; NULL: none */
     struct cli_outcome *outcome; /* filled by train, coarse and mesh; NULL: nobody asks */
     int reduce_sh_degree;       /* of a loaded model; -1: as it is */
-    bool optimize_memory;
+    bool optimize_memory;       /* an alias, as quality: src/cli/aliases.c */
     const char *model_path, *experiment_name, *start_checkpoint, *ply, *output, *render_mode, *data_device;
     int iteration, from_iteration, checkpoint_interval;
     int n_sheet_views;
@@ -195,6 +195,11 @@ void cli_unknown_command(const char *name);
 
 /* Reads the words after the command. Prints one sentence and returns false when they are wrong. */
 bool cli_parse(cli_values *values, const cli_command *command, int n_words, char **words);
+/* As if the command line had set it, to this text, which must live as long as the values. */
+bool cli_set_option(cli_values *values, const cli_option *option, const char *text);
+/* Options that stand for a value of another one become that one, with a notice. Prints one sentence and returns false
+ * when the other one is given, too, with another value. */
+bool cli_take_aliases(cli_values *values, const cli_command *command);
 /* Whether the command line set the option. */
 bool cli_given(const cli_values *values, const char *name);
 /* Whether it set the option's value, too. */

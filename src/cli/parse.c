@@ -476,6 +476,12 @@ bool cli_parse(cli_values *values, const cli_command *command, int n_words, char
     return true;
 }
 
+bool cli_set_option(cli_values *values, const cli_option *option, const char *text)
+{
+    values->given[option - cli_options] = true;
+    return set_value(values, option, text);
+}
+
 bool cli_given(const cli_values *values, const char *name)
 {
     for (size_t i = 0; i < cli_n_options; i++)

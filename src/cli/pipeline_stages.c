@@ -22,9 +22,8 @@ static void fill_train(const pipeline *p, const char *folder, stage_values *stag
 {
     stage->values.model_path = folder;
     if (!cli_given(p->values, "iterations")) stage->values.train.iterations = TRAIN_ITERATIONS;
-    /* a quality stands for a strategy, and is not passed on; classic is what meshes were measured with */
-    if (strcmp(p->values->quality, "high") == 0) stage->values.strategy = p->values->strategy;
-    else if (!cli_given(p->values, "strategy")) stage->values.strategy = "classic";
+    /* classic is what meshes were measured with */
+    if (!cli_given(p->values, "strategy")) stage->values.strategy = "classic";
 }
 
 static void fill_coarse(const pipeline *p, const char *folder, stage_values *stage)

@@ -35,7 +35,6 @@ void cli_asked_options(const cli_values *values, splat_train_options *options)
 {
     *options = values->train;
     options->photos_on_host = strcmp(values->data_device, "cpu") == 0;
-    if (values->optimize_memory) options->sh_storage = SPLAT_SH_FLOAT16;
 }
 
 void cli_apply_preset(const cli_values *values, const splat_train_options *preset, splat_train_options *options)
@@ -77,7 +76,7 @@ void cli_plan_options(const cli_values *values, splat_plan_options *options)
     splat_plan_options_init(options);
     options->n_gaussians = values->n_gaussians;
     options->keep_photos = cli_given(values, "data_device");
-    options->keep_sh_storage = cli_given(values, "sh_storage") || cli_given(values, "optimize_memory");
+    options->keep_sh_storage = cli_given(values, "sh_storage");
     options->keep_optimizer_storage = cli_given(values, "optimizer_storage");
     options->keep_sh_offload = cli_given(values, "sh_offload");
 }

@@ -286,6 +286,24 @@ static void test_options_of_others(void **state)
     RUN_ERR(1, "absent", "train", "--scene_path", "absent", "--resolution_scale", "0.5", "-m", "never");
 }
 
+/* They say what they stand for; an option that is given, too, wins over --low_dram, and else must agree. */
+static void test_aliases(void **state)
+{
+    (void)state;
+    RUN_ERR(1, "notice: --quality high is --strategy mcmc", "train", "-s", "absent", "--quality", "high");
+    RUN_ERR(1, "notice: --optimize_memory is --sh_storage float16", "train", "-s", "absent", "--optimize_memory");
+    RUN_ERR(1, "notice: --low_dram is --image_cache_gb 0.25", "eval", "-m", "absent", "--low_dram");
+    RUN_ERR(1, "absent", "eval", "-m", "absent", "--low_dram", "--image_cache_gb", "3");
+    assert_null(strstr(standard_error, "--low_dram is"));
+    RUN_ERR(1, "absent", "train", "-s", "absent", "--quality", "normal", "--optimize_memory", "False");
+    assert_null(strstr(standard_error, "notice"));
+    RUN_ERR(1, "absent", "train", "-s", "absent", "--strategy", "mcmc", "--quality", "high");
+    RUN_ERR(2, "--quality high is --strategy mcmc, and cannot be --strategy classic", "train", "-s", "absent",
+            "--strategy", "classic", "--quality", "high");
+    RUN_ERR(2, "--optimize_memory is --sh_storage float16, and cannot be --sh_storage float32", "train", "-s", "absent",
+            "--sh_storage", "float32", "--optimize_memory");
+}
+
 static void test_options_that_disagree(void **state)
 {
     (void)state;
@@ -319,6 +337,7 @@ int main(void)
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_accepted),
         cmocka_unit_test(test_options_of_others),
+        cmocka_unit_test(test_aliases),
         cmocka_unit_test(test_options_that_disagree),
     };
     return cmocka_run_group_tests_name("cli_options", tests, NULL, NULL);

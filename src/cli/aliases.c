@@ -1,0 +1,51 @@
+/* Options that stand for a value of another option. After parsing they are that option, so that nothing else has to
+ * know of them. */
+#include "cli.h"
+#include "progress.h"
+
+#include <string.h>
+
+typedef struct alias {
+    const char *name, *word;     /* the option, and which of its values; NULL: a switch that is on */
+    const char *target, *value;  /* what it stands for */
+    bool yields;                 /* to the target, where that is given too; else the two must agree */
+} alias;
+
+static const alias aliases[] = {
+    {"quality", "high", "strategy", "mcmc", false},
+    {"optimize_memory", NULL, "sh_storage", "float16", false},
+    {"low_dram", NULL, "image_cache_gb", "0.25", true},
+};
+
+static const cli_option *find(const cli_command *command, const char *name)
+{
+    for (size_t i = 0; i < cli_n_options; i++)
+        if ((cli_options[i].commands & command->bit) && strcmp(cli_options[i].name, name) == 0) return &cli_options[i];
+    return NULL;
+}
+
+static bool take(cli_values *values, const cli_command *command, const alias *a)
+{
+    char text[CLI_TEXT_MAX];
+    const cli_option *option = find(command, a->name), *target = find(command, a->target);
+    const char *word = a->word ? a->word : "", *space = a->word ? " " : "";
+    if (!option || !target || !values->given[option - cli_options]) return true;
+    cli_value_text(option, values, text, sizeof text);
+    if (strcmp(text, a->word ? a->word : "True") != 0) return true;
+    if (values->given[target - cli_options]) {
+        cli_value_text(target, values, text, sizeof text);
+        if (a->yields || strcmp(text, a->value) == 0) return true;
+        cli_error("--%s%s%s is --%s %s, and cannot be --%s %s; leave one of the two out", a->name, space, word,
+                  a->target, a->value, a->target, text);
+        return false;
+    }
+    cli_notice("--%s%s%s is --%s %s", a->name, space, word, a->target, a->value);
+    return cli_set_option(values, target, a->value);
+}
+
+bool cli_take_aliases(cli_values *values, const cli_command *command)
+{
+    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
+        if (!take(values, command, &aliases[i])) return false;
+    return true;
+}
