@@ -5,7 +5,7 @@
 #include <limits.h>
 
 #define ANY 1e300 /* no limit but that of the type */
-#define SHARED 1, 0 /* the range of the field's line in scene_options.def or option_ranges.def */
+#define SHARED 1, 0 /* the range of the field's line in a .def of splatsmith/ */
 
 /* The columns level and group: which help shows the option (cli_level), and under which title. */
 #define BASIC(group) CLI_BASIC, CLI_GROUP_##group
@@ -32,7 +32,7 @@
 #define IGNORED_TEXT(metavar) ADVANCED(IGNORED), TEXT(ignored_text, metavar)
 #define IGNORED_FLAG ADVANCED(IGNORED), FLAG(ignored_flag)
 
-/* Lines of train_options.def, scene_options.def by their kinds; what follows the field is a number's range. */
+/* Lines of the tables of options by their kinds; what follows the field is a number's range. */
 #define LINE_INT(field, ...) INT(field, __VA_ARGS__)
 #define LINE_SIZE(field, ...) SIZE(field, __VA_ARGS__)
 #define LINE_FLAG(field, ...) FLAG(field)
@@ -46,6 +46,8 @@
 #define LINE_SH_STORAGE(field, ...) WORD(field, splat_sh_storage, SPLAT_WORDS_SH_STORAGE)
 #define LINE_OPTIMIZER_STORAGE(field, ...) WORD(field, splat_optimizer_storage, SPLAT_WORDS_OPTIMIZER_STORAGE)
 #define LINE_MASK_MODE(field, ...) WORD(field, splat_mask_mode, SPLAT_WORDS_MASK_MODE)
+#define LINE_SAMPLE_SCENE(field, ...) WORD(field, splat_sample_scene, SPLAT_WORDS_SAMPLE_SCENE)
+#define LINE_SAMPLE_DISTORTION(field, ...) WORD(field, splat_sample_distortion, SPLAT_WORDS_SAMPLE_DISTORTION)
 #define LINE_UNDISTORT(field, ...) WORD(field, splat_undistort, SPLAT_WORDS_UNDISTORT)
 
 const char *const cli_group_titles[CLI_N_GROUPS] = {
@@ -508,32 +510,9 @@ const cli_option cli_options[] = {
      "draw memory by category over the iterations", ""},
 
     /* sample scene */
-    {"scene", 0, NULL, SAMPLE, BASIC(SAMPLE), WORD(sample.scene, splat_sample_scene, SPLAT_WORDS_SAMPLE_SCENE),
-     "basic: a small one, for trying; objects: things, rods and a plate on a half textured, half plain ground; room: a "
-     "furnished room with painted walls. Defaults below are those of basic; the others have 120 pictures of 720x540 "
-     "with 2 rays along a pixel's side, 20,000 points and 500,000 exact ones", NULL},
-    {"distortion", 0, NULL, SAMPLE, BASIC(SAMPLE),
-     WORD(sample.distortion, splat_sample_distortion, SPLAT_WORDS_SAMPLE_DISTORTION),
-     "the pictures are those of this camera model of COLMAP, as lenses have them", NULL},
-    {"blobs", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_blobs, SHARED),
-     "paint N things over every picture, somewhere else in each, and write masks/ that says where", NULL},
-    {"exposure_spread", 0, NULL, SAMPLE, ADVANCED(SAMPLE), REAL(sample.exposure_spread, SHARED),
-     "each picture is multiplied by a random 2^e, e up to so many stops beside their mean, with a white balance of an "
-     "eighth of that, and clipped; ground_truth_exposure.json tells the gains", NULL},
-    {"tracks", 0, NULL, SAMPLE, ADVANCED(SAMPLE), FLAG(sample.tracks),
-     "the COLMAP model says which pictures see each point, as --sfm_depth of train needs it", NULL},
-    {"depths", 0, NULL, SAMPLE, STAGE(SAMPLE), FLAG(sample.depths),
-     "write depths/ and sparse/0/depth_params.json, exact inverse depths in 16 bits, for --depths of train", NULL},
-    {"width", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.width, SHARED), "of the pictures, in pixels", NULL},
-    {"height", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.height, SHARED), "of the pictures, in pixels", NULL},
-    {"cameras", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_cameras, SHARED), "number of pictures", NULL},
-    {"points", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_points, SHARED), "noisy points to start from",
-     NULL},
-    {"truth_points", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.n_truth, SHARED),
-     "exact surface points in ground_truth.ply", NULL},
-    {"supersample", 0, NULL, SAMPLE, BASIC(SAMPLE), INT(sample.supersample, SHARED), "rays along a pixel's side",
-     NULL},
-    {"seed", 0, NULL, SAMPLE, BASIC(SAMPLE), SEED(sample.seed), "the same seed gives the same files", NULL},
+#define SPLAT_OPTION_LINE(name, field, kind, level, help)                                                              \
+    {#name, 0, NULL, SAMPLE, level(SAMPLE), LINE_##kind(sample.field, SHARED), help, NULL},
+#include "splatsmith/sample_options.def"
 
     /* machine */
     {"data_device", 0, NULL, STEPS | COARSE | REFINE, ADVANCED(MACHINE), CHOICE(data_device, "cuda|cpu"),
@@ -657,11 +636,12 @@ cli_range cli_option_range(const cli_option *option)
 #define LIMITS_FREE {0, ANY, false}
 #define SPLAT_OPTION(field, kind, start, range, saved) {offsetof(cli_values, scene.field), LIMITS_##range},
 #include "splatsmith/scene_options.def"
+#define SPLAT_OPTION(field, kind, start, other, range) {offsetof(cli_values, sample.field), LIMITS_##range},
+#include "splatsmith/sample_options.def"
 #define ROW(group, field, zero, low, high) {offsetof(cli_values, group.field), {low, high, zero == OR_ZERO}},
 #define SPLAT_MESH_RANGE(field, zero, low, high) ROW(mesh, field, zero, low, high)
 #define SPLAT_TEXTURE_RANGE(field, zero, low, high) ROW(texture, field, zero, low, high)
 #define SPLAT_CLEAN_RANGE(field, zero, low, high) ROW(clean, field, zero, low, high)
-#define SPLAT_SAMPLE_RANGE(field, zero, low, high) ROW(sample, field, zero, low, high)
 #include "splatsmith/option_ranges.def"
 #undef ROW
     };

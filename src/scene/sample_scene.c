@@ -217,23 +217,6 @@ static splat_status write_model(const splat_sample_work *s, const char *folder, 
 
 /* ---------------------------------------------------------------- the folder */
 
-static splat_status check_range(const char *name, int value, int low, int high, splat_error *error)
-{
-    if (value >= low && value <= high) return SPLAT_OK;
-    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%s of the sample is %d; %d to %d are possible", name, value, low,
-                      high);
-}
-
-splat_status splat_sample_options_check(const splat_sample_options *o, splat_error *error)
-{
-#define SPLAT_SAMPLE_RANGE(field, zero, low, high) SPLAT_OPTION_CHECK(o, field, zero, low, high)
-#include "splatsmith/option_ranges.def"
-    SPLAT_TRY(check_range("scene", (int)o->scene, SPLAT_SAMPLE_SCENE_BASIC, SPLAT_SAMPLE_SCENE_ROOM, error));
-    if (o->scene) SPLAT_TRY(check_range("n_cameras", o->n_cameras, 3, 999, error));
-    return check_range("distortion", (int)o->distortion, SPLAT_SAMPLE_DISTORTION_NONE,
-                       SPLAT_SAMPLE_DISTORTION_WIDE_FISHEYE, error);
-}
-
 static splat_status create_child(const char *folder, const char *name, splat_error *error)
 {
     char *path = splat_format("%s/%s", folder, name);

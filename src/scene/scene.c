@@ -218,29 +218,6 @@ size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const 
     return dataset->n_train ? 5 : 0;
 }
 
-void splat_sample_options_init_sized(splat_sample_options *options, size_t size)
-{
-    const splat_sample_options defaults = {
-        .width = 320, .height = 240, .n_cameras = 60, .n_points = 6000, .n_truth = 200000, .supersample = 3};
-    splat_options_give(options, size, &defaults, sizeof defaults);
-}
-
-void splat_sample_options_choose(splat_sample_options *options, splat_sample_scene scene)
-{
-    splat_sample_options own;
-    splat_sample_options_init(&own);
-    if (scene != SPLAT_SAMPLE_SCENE_BASIC)
-        own = (splat_sample_options){
-            .width = 720, .height = 540, .n_cameras = 120, .n_points = 20000, .n_truth = 500000, .supersample = 2};
-    options->width = own.width;
-    options->height = own.height;
-    options->n_cameras = own.n_cameras;
-    options->n_points = own.n_points;
-    options->n_truth = own.n_truth;
-    options->supersample = own.supersample;
-    options->scene = scene;
-}
-
 splat_status splat_sample_write(splat_context *context, const char *folder, const splat_sample_options *options,
                                 splat_error *error)
 {
