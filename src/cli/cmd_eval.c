@@ -98,11 +98,13 @@ static int measure(cli_session *session, const cli_values *values, const char *v
     return CLI_OK;
 }
 
-/* "r16" where -r says another resolution than the model's; else NULL. */
+/* "r16" where -r says another resolution than the model's; else NULL. A model without cfg_args has no resolution to
+ * differ from (0). */
 static const char *name_resolution(const cli_session *session, const cli_values *values, char text[16])
 {
     const int resolution = session->scene_options.resolution;
-    if (!values->model_path || resolution == session->config.scene.resolution) return NULL;
+    const int own = values->model_path ? session->config.scene.resolution : 0;
+    if (own == 0 || resolution == own) return NULL;
     snprintf(text, 16, "r%d", resolution);
     return text;
 }
