@@ -10,6 +10,7 @@
 
 #define MOST 10    /* at most one photo of so many may be lost */
 #define N_NAMED 12 /* photos that the warning names */
+#define NAMES_MAX 700
 
 static splat_status check_photo(const splat_source_view *view, splat_error *error)
 {
@@ -34,17 +35,35 @@ static splat_status lose(splat_source *source, const splat_source_view *view, sp
     return SPLAT_OK;
 }
 
-static void say_lost(const splat_source *source, const splat_error *first, const splat_dataset_log *log)
+/* The first names of the lost, and how many more there are. */
+static const char *list_lost(const splat_source *source, char names[NAMES_MAX])
 {
-    char names[700] = "";
     size_t length = 0, n = source->n_lost;
-    for (size_t i = 0; i < n && i < N_NAMED && length < sizeof names; i++)
-        length += (size_t)snprintf(names + length, sizeof names - length, "%s%.50s", i ? ", " : "", source->lost[i]);
-    if (n > N_NAMED && length < sizeof names)
-        snprintf(names + length, sizeof names - length, " and %zu more", n - N_NAMED);
-    splat_dataset_say(log, SPLAT_LOG_WARNING, "%zu of %zu photos %s absent or damaged and left out: %s (%.200s); "
-                      "`strict` makes this an error", n, n + source->n_views, n == 1 ? "is" : "are", names,
-                      first->message);
+    names[0] = '\0';
+    for (size_t i = 0; i < n && i < N_NAMED && length < NAMES_MAX; i++)
+        length += (size_t)snprintf(names + length, NAMES_MAX - length, "%s%.50s", i ? ", " : "", source->lost[i]);
+    if (n > N_NAMED && length < NAMES_MAX)
+        snprintf(names + length, NAMES_MAX - length, " and %zu more", n - N_NAMED);
+    return names;
+}
+
+static void say_lost(const splat_source *source, const splat_dataset_log *log)
+{
+    char names[NAMES_MAX];
+    const size_t n = source->n_lost;
+    splat_dataset_say(log, SPLAT_LOG_WARNING, "%zu of %zu photos %s absent or damaged and left out: %s; `strict` makes "
+                      "this an error", n, n + source->n_views, n == 1 ? "is" : "are", list_lost(source, names));
+}
+
+/* The reason of the first lost photo, and how many there are. */
+static splat_status fail_lost(const splat_source *source, const splat_error *first, bool strict, splat_error *error)
+{
+    const size_t n = source->n_lost, n_all = n + source->n_views;
+    char limit[64] = "`strict` allows none";
+    if (!strict) snprintf(limit, sizeof limit, "at most %d %% may be left out", 100 / MOST);
+    return splat_fail_at(error, first->status, first->file, first->offset,
+                         "%.800s; %zu of %zu photos %s absent or damaged, and %s", first->message, n, n_all,
+                         n == 1 ? "is" : "are", limit);
 }
 
 splat_status splat_source_leave_out_lost(splat_source *source, const splat_scene_options *options,
@@ -68,10 +87,11 @@ splat_status splat_source_leave_out_lost(splat_source *source, const splat_scene
         free_view(view);
     }
     source->n_views = n_kept;
-    bool is_error = status != SPLAT_OK || MOST * source->n_lost > n || (options->strict && source->n_lost);
-    if (is_error && error) *error = first;
-    if (is_error) return first.status;
-    if (source->n_lost) say_lost(source, &first, log);
+    if (status != SPLAT_OK && error) *error = first;
+    if (status != SPLAT_OK) return first.status;
+    const bool strict = options->strict && source->n_lost;
+    if (strict || MOST * source->n_lost > n) return fail_lost(source, &first, strict, error);
+    if (source->n_lost) say_lost(source, log);
     return SPLAT_OK;
 }
 

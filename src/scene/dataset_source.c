@@ -129,26 +129,19 @@ static splat_status note_absent(const char *folder, const splat_colmap_model *mo
     splat_error *reason = source->views[first].absent = malloc(sizeof *reason);
     if (!reason) return fail_memory(error);
     const char *name = model->images[first].name;
-    size_t n_absent = 0;
-    for (size_t i = first; i < model->n_images; i++) {
-        char *path = photo_path(folder, model->images[i].name);
-        n_absent += !is_file(path);
-        free(path);
-    }
     char *other = other_ending(folder, name), *path = photo_path(folder, name);
     if (path && splat_path_is_folder(path))
         splat_fail_at(reason, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET,
-                      "this is a folder, and the COLMAP model names it as a photo (%zu of %zu photos are absent); put "
-                      "the photo there or name the right folder with `images`", n_absent, model->n_images);
+                      "this is a folder, and the COLMAP model names it as a photo; put the photo there or name the "
+                      "right folder with `images`");
     else if (other)
         splat_fail_at(reason, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
-                      "the model's photo \"%.200s\" is not in the folder %.400s, but \"%.200s\" is (%zu of %zu photos "
-                      "are absent); give the photos the names that they had for COLMAP", name, folder, other, n_absent,
-                      model->n_images);
+                      "the model's photo \"%.200s\" is not in the folder %.400s, but \"%.200s\" is; give the photos "
+                      "the names that they had for COLMAP", name, folder, other);
     else
         splat_fail_at(reason, SPLAT_ERROR_IO, model_folder, SPLAT_NO_OFFSET,
-                      "the model's photo \"%.200s\" is not in the folder %.400s (%zu of %zu photos are absent); put it "
-                      "there or name the right folder with `images`", name, folder, n_absent, model->n_images);
+                      "the model's photo \"%.200s\" is not in the folder %.400s; put it there or name the right folder "
+                      "with `images`", name, folder);
     free(other);
     free(path);
     return SPLAT_OK;

@@ -179,7 +179,8 @@ static void test_names(void **state)
                    "two cameras of the scene use this photo");
     remove("scene/images/x.png");
     assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error,
-                   "/x.png\" is not in the folder scene/images (2 of 6 photos are absent)");
+                   "/x.png\" is not in the folder scene/images; put it there or name the right folder with "
+                   "`images`; 2 of 6 photos are absent or damaged, and at most 10 % may be left out");
     fixture_text("scene/images/x.PNG", "");
     assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error,
                    "/x.png\" is not in the folder scene/images, but \"x.PNG\" is");

@@ -33,14 +33,16 @@ static void a_tenth_may_be_absent(void **state)
     expect_opened(20, "");
     assert_null(strstr(log_text, "left out"));
     assert_int_equal(unlink("scene/images/p003.png") | unlink("scene/images/p017.png"), 0);
-    expect_opened(18, "2 of 20 photos are absent or damaged and left out: p003.png, p017.png (the model's photo "
-                      "\"p003.png\" is not in the folder scene/images (2 of 20 photos are absent)");
+    expect_opened(18, "2 of 20 photos are absent or damaged and left out: p003.png, p017.png; `strict` makes "
+                      "this an error");
     options.strict = true;
     assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_IO, &error,
-                   "\"p003.png\" is not in the folder scene/images (2 of 20 photos are absent)");
+                   "\"p003.png\" is not in the folder scene/images; put it there or name the right folder with "
+                   "`images`; 2 of 20 photos are absent or damaged, and `strict` allows none");
     options.strict = false;
     assert_int_equal(unlink("scene/images/p020.png"), 0);
-    assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_IO, &error, "(3 of 20 photos are absent)");
+    assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_IO, &error, "; 3 of 20 photos are "
+                   "absent or damaged, and at most 10 % may be left out");
 }
 
 /* The photo as a JPEG, with so many bytes of it, or with more at its end. */
@@ -68,13 +70,19 @@ static void pictures_that_are_cut_off_are_left_out(void **state)
     expect_opened(20, "");
     assert_null(strstr(log_text, "left out"));
     write_jpeg("scene/images/p005.png", -200); /* the header is sound, and the upper part can be seen */
-    expect_opened(19, "1 of 20 photos is absent or damaged and left out: p005.png (");
+    expect_opened(19, "1 of 20 photos is absent or damaged and left out: p005.png; ");
     ASSERT_OK(splat_file_read("scene/images/p009.png", &png, &size, &error));
     ASSERT_OK(splat_file_write("scene/images/p009.png", png, size - 30, &error));
     free(png);
-    expect_opened(18, "2 of 20 photos are absent or damaged and left out: p005.png, p009.png (");
+    expect_opened(18, "2 of 20 photos are absent or damaged and left out: p005.png, p009.png; ");
     options.strict = true;
-    assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_FORMAT, &error, "p005.png");
+    assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_FORMAT, &error,
+                   "2 of 20 photos are absent or damaged, and `strict` allows none");
+    assert_non_null(strstr(error.file, "p005.png"));
+    options.strict = false;
+    assert_int_equal(unlink("scene/images/p001.png"), 0);
+    assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_IO, &error, "; 3 of 20 photos are absent or "
+                   "damaged, and at most 10 % may be left out");
 }
 
 static void transforms_lose_photos_too(void **state)
@@ -95,8 +103,7 @@ static void transforms_lose_photos_too(void **state)
     free(text);
     expect_opened(20, "");
     assert_int_equal(unlink("scene/images/p011.png"), 0);
-    expect_opened(19, "1 of 20 photos is absent or damaged and left out: images/p011.png (frame 10: the photo "
-                      "\"images/p011.png\" is not in the scene's folder");
+    expect_opened(19, "1 of 20 photos is absent or damaged and left out: images/p011.png; ");
     options.strict = true;
     assert_failure(open_dataset(&options, &dataset, &error), SPLAT_ERROR_IO, &error, "frame 10: the photo");
 }
