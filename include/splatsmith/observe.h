@@ -54,14 +54,15 @@ splat_status splat_lpips_measure(splat_lpips *lpips, int width, int height, cons
 /* ---------------------------------------------------------------- results and pictures of a model's views */
 
 /* Measures the views of a job and writes results.json and per_view.json in the model folder, under the method name
- * "ours_<iteration>", with "_<variant>" after it unless that is NULL. Errors: ARGUMENT (there are no such views),
- * STOPPED (nothing is written then), those of splat_model_evaluate, IO. */
+ * "ours_<iteration>", with "_<variant>" after it unless that is NULL. Results that the files have of more views (a test
+ * photo may be lost since) stay; the new ones then are "<method>_<n>_of_<more>_views". Errors: ARGUMENT (there are no
+ * such views), STOPPED (nothing is written then), those of splat_model_evaluate, IO. */
 splat_status splat_results_write(splat_model *model, splat_scene *scene, const splat_view_job *job,
                                  const char *model_path, int iteration, const char *variant, splat_metrics *mean,
                                  splat_error *error);
 /* Puts figures where SuGaR's scripts look for them: results_<method><factor>_normal<factor>[_<variant>].json in a
- * folder, {scene: {"sugar_<level>_<vertices>_<refinement_iterations>": {ssim, psnr, lpips}}}, with what the file says
- * of others. name: of a mesh or a model folder, with or without its path, such as
+ * folder, {scene: {"sugar_<level>_<vertices>_<refinement_iterations>": {n_views, ssim, psnr, lpips}}}, with what the
+ * file says of others; figures of more views stay. name: of a mesh or a model folder, with or without its path, such as
  * sugarmesh_3Dgs7000_densityestim02_sdfnorm02_level03_decim1000000 or the sugarfine_ of it; another one is no error,
  * and *written is false. variant: "uvtexture", "diffuseonly", or NULL; after it comes "_poissoncenter" or
  * "_marchingcubes" of such meshes. scene_path: its last part is the scene. Errors: FORMAT (the file is no such JSON),

@@ -50,20 +50,23 @@ splat_status splat_mesh_results_write(splat_scene *scene, const char *mesh_path,
     SPLAT_TRY(check_results(model_path, error));
     view_names names = {0};
     splat_mesh_metrics *views = calloc(n, sizeof *views);
-    char *name = splat_mesh_subject_name(mesh_path);
-    char *method = name ? splat_format("%s%s%s", name, variant ? "_" : "", variant ? variant : "") : NULL;
+    char *mesh = splat_mesh_subject_name(mesh_path);
+    char *subject = mesh ? splat_format("%s%s%s", mesh, variant ? "_" : "", variant ? variant : "") : NULL;
     splat_status status = make_names(&names, n, error);
-    if (status == SPLAT_OK && (!views || !method))
+    if (status == SPLAT_OK && (!views || !subject))
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu results", n);
     if (status == SPLAT_OK)
         status = splat_mesh_evaluate_views(scene, mesh_path, job, options, views, mean, &n_done, error);
     if (status == SPLAT_OK && n_done < n)
         status = splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after %zu of %zu views; no results were written",
                             n_done, n);
+    char *method = status == SPLAT_OK ? splat_results_json_name(scene->context, model_path, subject, n) : NULL;
     if (status == SPLAT_OK)
-        status = splat_mesh_results_json_write(model_path, method, mean, views, names.names, n, error);
+        status = method ? splat_mesh_results_json_write(model_path, method, mean, views, names.names, n, error)
+                        : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a name");
     free(method);
-    free(name);
+    free(subject);
+    free(mesh);
     free(views);
     free(names.texts);
     free(names.names);

@@ -73,7 +73,10 @@ splat_status splat_results_write(splat_model *model, splat_scene *scene, const s
         char method[96];
         snprintf(method, sizeof method, "ours_%d%s%s", iteration, variant ? "_" : "", variant ? variant : "");
         for (size_t i = 0; i < n; i++) names[i] = list.names[i];
-        status = splat_results_json_write(model_path, method, mean, list.views, names, n, error);
+        char *name = splat_results_json_name(scene->context, model_path, method, n);
+        status = name ? splat_results_json_write(model_path, name, mean, list.views, names, n, error)
+                      : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a name");
+        free(name);
     }
     free(list.views);
     free(list.names);

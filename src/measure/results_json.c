@@ -2,6 +2,7 @@
 #include "measure/results_json.h"
 
 #include "base/file.h"
+#include "base/plural.h"
 #include "io/json.h"
 
 #include <math.h>
@@ -63,6 +64,7 @@ static json_t *mean_json(const splat_metrics *mean)
     bool good = object != NULL;
     for (int k = 0; k < N_KEYS && good; k++)
         if (has_key(mean, k)) good = set_metric(object, k, "", metric_json(mean, k));
+    good = good && set(object, "n_views", json_integer((json_int_t)mean->n_views));
     if (mean->lpips_net) good = good && set(object, "LPIPS_net", json_string(mean->lpips_net));
     if (mean->n_masked) good = good && set_masked(object, mean);
     if (good) return object;
@@ -122,6 +124,30 @@ static json_t *mesh_views_json(const splat_mesh_metrics *views, const char *cons
     if (good) return object;
     json_decref(object);
     return NULL;
+}
+
+/* The views that per_view.json has of a method. A file that cannot be read has none: merge() reports it. */
+static size_t count_views(const char *model_path, const char *method)
+{
+    json_t *root = NULL;
+    char *path = splat_format("%s/per_view.json", model_path);
+    size_t n = 0;
+    if (path && splat_path_exists(path) && splat_json_read(path, &root, NULL) == SPLAT_OK)
+        n = json_object_size(json_object_get(json_object_get(root, method), "PSNR"));
+    json_decref(root);
+    free(path);
+    return n;
+}
+
+char *splat_results_json_name(const splat_context *context, const char *model_path, const char *method, size_t n)
+{
+    const size_t n_before = count_views(model_path, method);
+    if (n_before <= n) return strdup(method);
+    char *name = splat_format("%s_%zu_of_%zu_views", method, n, n_before);
+    if (name)
+        splat_log(context, SPLAT_LOG_NOTICE, "%s/results.json has %s of %zu views, which stays; the results of %zu "
+                  "view%s are %s", model_path, method, n_before, n, splat_plural(n), name);
+    return name;
 }
 
 /* Sets method in a file of methods and keeps the others. Takes `value` over. */

@@ -70,7 +70,8 @@ static json_t *number(double value)
 static json_t *metrics_json(const splat_metrics *metrics)
 {
     json_t *object = json_object();
-    bool good = object && json_object_set_new(object, "ssim", number(metrics->ssim)) == 0 &&
+    bool good = object && json_object_set_new(object, "n_views", json_integer((json_int_t)metrics->n_views)) == 0 &&
+                json_object_set_new(object, "ssim", number(metrics->ssim)) == 0 &&
                 json_object_set_new(object, "psnr", number(metrics->psnr)) == 0;
     if (metrics->lpips_net) good = good && json_object_set_new(object, "lpips", number(metrics->lpips)) == 0;
     if (good) return object;
@@ -92,6 +93,13 @@ static bool put(json_t *root, const char *scene, const char *key, json_t *value)
     return json_object_set_new(of_scene, key, value) == 0;
 }
 
+/* Figures of more views stay, as in results.json. */
+static bool has_more_views(json_t *root, const char *scene, const char *key, size_t n)
+{
+    const json_t *entry = json_object_get(json_object_get(root, scene), key);
+    return json_integer_value(json_object_get(entry, "n_views")) > (json_int_t)n;
+}
+
 static splat_status merge(const char *path, const char *scene, const char *key, const splat_metrics *metrics,
                           splat_error *error)
 {
@@ -106,7 +114,7 @@ static splat_status merge(const char *path, const char *scene, const char *key, 
     } else {
         root = json_object();
     }
-    if (status == SPLAT_OK) {
+    if (status == SPLAT_OK && !has_more_views(root, scene, key, metrics->n_views)) {
         if (put(root, scene, key, metrics_json(metrics)))
             text = splat_json_print(root, JSON_INDENT(4) | JSON_REAL_PRECISION(17));
         status = text ? splat_file_write(path, text, strlen(text), error)

@@ -278,6 +278,25 @@ static void nothing_is_deleted_before_the_run_has_begun(void **state)
     assert_true(exists("old/point_cloud/iteration_1/point_cloud.ply"));
 }
 
+/* A test photo that is lost after an evaluation. */
+static void results_of_more_views_stay(void **state)
+{
+    char before[4096];
+    (void)state;
+    assert_int_equal(shell("rm -rf lossy && cp -a tiny lossy"), 0);
+    RUN_OUT(0, NULL, "train", "-s", "lossy", "-m", "judged", "-n", "1", "--eval", QUICK);
+    RUN_OUT(0, NULL, "eval", "-m", "judged", ON_CPU);
+    assert_true(file_contains("judged/results.json", "\"n_views\": 2\n"));
+    read_text("judged/results.json", before, sizeof before);
+    assert_int_equal(shell("rm lossy/images/$(ls lossy/images | head -n 1)"), 0);
+    RUN_ERR(0, "judged/results.json has ours_1 of 2 views, which stays; the results of 1 view are ours_1_1_of_2_views",
+            "eval", "-m", "judged", ON_CPU);
+    assert_true(file_contains("judged/results.json", strndupa(before, strcspn(before, "}"))));
+    assert_true(file_contains("judged/results.json", "\"ours_1_1_of_2_views\": {\n") &&
+                file_contains("judged/results.json", "\"n_views\": 1\n"));
+    assert_true(file_contains("judged/per_view.json", "\"ours_1_1_of_2_views\""));
+}
+
 /* A model folder that is one of the scene's, by mistake. */
 static void files_of_the_scene_are_not_deleted(void **state)
 {
@@ -439,6 +458,7 @@ int main(void)
         cmocka_unit_test(names_of_blender_scenes_are_told_apart),
         cmocka_unit_test(a_run_that_goes_back_replaces_what_came_later),
         cmocka_unit_test(nothing_is_deleted_before_the_run_has_begun),
+        cmocka_unit_test(results_of_more_views_stay),
         cmocka_unit_test(files_of_the_scene_are_not_deleted),
         cmocka_unit_test(a_run_that_cannot_begin_puts_all_back),
         cmocka_unit_test(a_folder_in_use_is_refused),
