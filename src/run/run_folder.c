@@ -259,15 +259,96 @@ static splat_status set_aside(splat_run_folder *f, const left_files *list, splat
     return status;
 }
 
-/* ---------------------------------------------------------------- what may be deleted */
+/* ---------------------------------------------------------------- files of the scene */
+
+/* Whether a real path is that of the folder, or lies below it. */
+static bool holds(const char *folder, const char *path)
+{
+    const size_t length = strlen(folder);
+    return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+/* The folder of a file, malloc'd; NULL: no memory. */
+static char *folder_of(const char *path)
+{
+    char *copy = strdup(path), *folder = copy ? strdup(dirname(copy)) : NULL;
+    free(copy);
+    return folder;
+}
+
+/* Whether a model, a real path, would lie among the files of an input folder. A folder that the whole scene lies in has
+ * room for a model next to its files. */
+static bool is_among(const char *model, const char *input, const char *scene)
+{
+    char *real = realpath(input, NULL), *real_scene = realpath(scene, NULL);
+    const bool is_around = real && real_scene && holds(real, real_scene);
+    const bool found = real && (is_around ? strcmp(real, model) == 0 : holds(real, model));
+    free(real);
+    free(real_scene);
+    return found;
+}
+
+static bool is_same_folder(const char *a, const char *b)
+{
+    const size_t length = (size_t)(splat_basename(a) - a);
+    return length == (size_t)(splat_basename(b) - b) && memcmp(a, b, length) == 0;
+}
+
+/* The folder of photos, masks or depths that the model would lie among, malloc'd; NULL: none. */
+static char *find_folder_of_views(const splat_dataset *dataset, const char *model, const char *scene)
+{
+    for (int kind = 0; kind < 3; kind++) {
+        const char *before = NULL;
+        for (size_t i = 0; i < dataset->n_views; i++) {
+            const splat_dataset_view *view = &dataset->views[i];
+            const char *photo = view->given ? NULL : view->path;
+            const char *path = kind == 0 ? photo : kind == 1 ? view->mask_path : view->depth_path;
+            if (!path || (before && is_same_folder(path, before))) continue;
+            before = path;
+            char *folder = folder_of(path);
+            if (folder && is_among(model, folder, scene)) return folder;
+            free(folder);
+        }
+    }
+    return NULL;
+}
+
+/* The same of COLMAP's model and of all photos, which may lie deeper. */
+static char *find_folder_of_scene(const splat_scene_options *options, const char *model, const char *scene)
+{
+    const char *names[] = {options->images ? options->images : "images", "sparse"};
+    for (size_t i = 0; i < 2; i++) {
+        char *folder = names[i][0] == '/' ? strdup(names[i]) : splat_format("%s/%s", scene, names[i]);
+        if (folder && is_among(model, folder, scene)) return folder;
+        free(folder);
+    }
+    return NULL;
+}
+
+/* A model among the files of its scene is a mistake: nobody can tell the files apart later, and programs that list
+ * photos find those of the model. */
+static splat_status check_place(const splat_scene *scene, const char *path, splat_error *error)
+{
+    const char *source = scene->options.source_path ? scene->options.source_path : ".";
+    char *model = realpath(path, NULL);
+    char *input = model ? find_folder_of_scene(&scene->options, model, source) : NULL;
+    if (model && !input) input = find_folder_of_views(&scene->dataset, model, source);
+    splat_status status = SPLAT_OK;
+    if (input)
+        status = splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET,
+                               "a model cannot be written here, because files of the scene lie in %.400s; name another "
+                               "output folder with `model_path`", input);
+    free(model);
+    free(input);
+    return status;
+}
 
 /* Whether the folder of a file lies in `folder`, a real path; the file itself may be a link. */
 static bool lies_in(const char *path, const char *folder)
 {
-    char *copy = path ? strdup(path) : NULL, *real = copy ? realpath(dirname(copy), NULL) : NULL;
-    const size_t length = strlen(folder);
-    bool is_in = real && strncmp(real, folder, length) == 0 && (real[length] == '/' || real[length] == '\0');
-    free(copy);
+    char *parent = path ? folder_of(path) : NULL, *real = parent ? realpath(parent, NULL) : NULL;
+    const bool is_in = real && holds(folder, real);
+    free(parent);
     free(real);
     return is_in;
 }
@@ -363,7 +444,8 @@ splat_status splat_run_folder_open(splat_run_folder *f, const splat_trainer *t, 
     f->is_new = !splat_path_exists(f->path);
     SPLAT_TRY(splat_folder_create(f->path, error));
     SPLAT_TRY(splat_folder_lock(f->path, &f->lock, error));
-    splat_status status = list_foreign(f, t, run, &list, error);
+    splat_status status = check_place(t->scene, f->path, error);
+    if (status == SPLAT_OK) status = list_foreign(f, t, run, &list, error);
     if (status == SPLAT_OK) status = set_aside(f, &list, error);
     free_files(&list);
     if (status == SPLAT_OK)

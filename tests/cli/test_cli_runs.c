@@ -297,19 +297,47 @@ static void results_of_more_views_stay(void **state)
     assert_true(file_contains("judged/per_view.json", "\"ours_1_1_of_2_views\""));
 }
 
-/* A model folder that is one of the scene's, by mistake. */
-static void files_of_the_scene_are_not_deleted(void **state)
+/* A model folder that is one of the scene's, by mistake, or in one. */
+static void files_of_the_scene_stay_apart(void **state)
 {
     (void)state;
-    static const char *const folders[] = {"mine/images", "mine/sparse", "mine/sparse/0", "mine/./sparse/../images/"};
+    static const char *const folders[] = {"mine/images",        "mine/sparse",     "mine/sparse/0",
+                                          "mine/images/model",  "mine/sparse/a", "mine/./sparse/../images/"};
     assert_int_equal(shell("rm -rf mine && cp -a tiny mine"), 0);
-    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
-        RUN_OUT(0, NULL, "train", "-s", "mine", "-m", folders[i], "-n", "1", QUICK);
-        RUN_ERR(2, "because files of the scene lie in it, such as mine/", "train", "-s", "mine", "-m", folders[i], "-n",
-                "1", "--delete_first", QUICK);
-        RUN_OUT(0, "Trained 1 step in", "train", "-s", "mine", "-m", "other", "-n", "1", "--delete_first", QUICK);
-    }
-    assert_int_equal(shell("diff -r tiny mine | grep '^Only in tiny'"), 1);
+    for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+        RUN_ERR(2, "a model cannot be written here, because files of the scene lie in mine/", "train", "-s", "mine",
+                "-m", folders[i], "-n", "1", QUICK);
+    assert_int_equal(shell("diff -r tiny mine && touch mine/images/cfg_args"), 0);
+    RUN_ERR(2, "because files of the scene lie in mine/", "train", "-s", "mine", "-m", "mine/images", "-n", "1",
+            "--delete_first", QUICK);
+    assert_int_equal(shell("rm mine/images/cfg_args && diff -r tiny mine"), 0);
+    assert_int_equal(shell("mkdir -p deep/m && cp -a tiny/sparse deep && cp -a tiny/images deep/m/images"), 0);
+    RUN_ERR(2, "lie in deep/m/images", "train", "-s", "deep", "-i", "m/images", "-m", "deep/m/images/x", "-n", "1",
+            QUICK);
+    RUN_OUT(0, "Trained 1 step in", "train", "-s", "deep", "-i", "m/images", "-m", "deep/m", "-n", "1", QUICK);
+    RUN_OUT(0, "Trained 1 step in", "train", "-s", "mine", "-m", "mine/model", "-n", "1", QUICK);
+    RUN_OUT(0, "Trained 1 step in", "train", "-s", "mine", "-m", "mine/model", "-n", "1", "--delete_first", QUICK);
+}
+
+/* Photos that lie in the folder of the scene itself, which has room for a model next to them. */
+static void a_scene_of_bare_photos_has_room(void **state)
+{
+    (void)state;
+    assert_int_equal(shell("rm -rf bare && mkdir bare && cp tiny/images/* bare && cp -a tiny/sparse bare"), 0);
+    RUN_ERR(2, "a model cannot be written here, because files of the scene lie in bare", "train", "-s", "bare", "-i",
+            ".", "-m", "bare", "-n", "1", QUICK);
+    RUN_OUT(0, "Trained 1 step in", "train", "-s", "bare", "-i", ".", "-m", "bare/model", "-n", "1", QUICK);
+}
+
+/* The folder has photos below it, and COLMAP's model. */
+static void a_scene_is_not_deleted(void **state)
+{
+    (void)state;
+    assert_int_equal(shell("rm -rf whole && cp -a tiny whole && mkdir whole/p && mv whole/images whole/p && "
+                           "touch whole/p/cfg_args"), 0);
+    RUN_ERR(2, "because files of the scene lie in it, such as whole/p/images/", "train", "-s", "whole", "-i",
+            "p/images", "-m", "whole/p", "-n", "1", "--delete_first", QUICK);
+    assert_int_equal(shell("diff -r tiny/images whole/p/images"), 0);
 }
 
 /* A run that fails in its folder before its first step leaves the earlier one as it was, and no new folder. */
@@ -459,7 +487,9 @@ int main(void)
         cmocka_unit_test(a_run_that_goes_back_replaces_what_came_later),
         cmocka_unit_test(nothing_is_deleted_before_the_run_has_begun),
         cmocka_unit_test(results_of_more_views_stay),
-        cmocka_unit_test(files_of_the_scene_are_not_deleted),
+        cmocka_unit_test(files_of_the_scene_stay_apart),
+        cmocka_unit_test(a_scene_of_bare_photos_has_room),
+        cmocka_unit_test(a_scene_is_not_deleted),
         cmocka_unit_test(a_run_that_cannot_begin_puts_all_back),
         cmocka_unit_test(a_folder_in_use_is_refused),
         cmocka_unit_test(names_that_are_no_utf8),
