@@ -214,6 +214,29 @@ static int on_request(struct mg_connection *connection, void *user)
 
 /* ---------------------------------------------------------------- start and stop */
 
+/* Called before the first byte is read. */
+static int on_connection(const struct mg_connection *connection, void **data)
+{
+    splat_viewer *viewer = mg_get_user_data(mg_get_context(connection));
+    *data = NULL;
+    splat_viewer_waiting_add(&viewer->waiting, connection);
+    return 0;
+}
+
+/* Also called when a connection is about to close. */
+static void stop_waiting(const struct mg_connection *connection)
+{
+    splat_viewer *viewer = mg_get_user_data(mg_get_context(connection));
+    splat_viewer_waiting_remove(&viewer->waiting, connection);
+}
+
+/* Called when a header is complete; 0: a handler answers. */
+static int on_header(struct mg_connection *connection)
+{
+    stop_waiting(connection);
+    return 0;
+}
+
 static int on_log(const struct mg_connection *connection, const char *message)
 {
     (void)connection;
@@ -257,7 +280,8 @@ splat_status splat_viewer_server_start(splat_viewer *viewer, splat_error *error)
     const char *options[] = {"listening_ports", listening, "num_threads", WORKERS, "request_timeout_ms",
                              REQUEST_MILLISECONDS, "enable_keep_alive", "no", "max_request_size", "8192",
                              "tcp_nodelay", "1", NULL};
-    struct mg_callbacks callbacks = {.log_message = on_log, .log_access = on_log};
+    struct mg_callbacks callbacks = {.log_message = on_log, .log_access = on_log, .init_connection = on_connection,
+                                     .begin_request = on_header, .connection_close = stop_waiting};
     struct mg_init_data init = {&callbacks, viewer, options};
     struct mg_error_data problem = {.text = why, .text_buffer_size = sizeof why};
     struct mg_server_port port;

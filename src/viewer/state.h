@@ -5,6 +5,7 @@
 #include "io/exposure_file.h"
 #include "splatsmith/viewer.h"
 #include "viewer/progress.h"
+#include "viewer/waiting.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -41,6 +42,7 @@ struct splat_viewer {
     pthread_mutex_t packing;    /* held while a parcel is made; taken before the other one */
     splat_viewer_server *server; /* the library's; NULL: not started */
     int server_wake;             /* an eventfd of the server, which can be read once it ends */
+    splat_viewer_waiting waiting; /* connections of the server */
     splat_sibr *sibr;            /* NULL: none listens */
     int sibr_port;               /* -1: none */
     char token[SPLAT_VIEWER_TOKEN_LENGTH + 1];

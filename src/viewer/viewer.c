@@ -40,6 +40,7 @@ static splat_viewer *create(const char *title)
     }
     pthread_mutex_init(&viewer->mutex, NULL);
     pthread_mutex_init(&viewer->packing, NULL);
+    pthread_mutex_init(&viewer->waiting.mutex, NULL);
     splat_viewer_condition_init(&viewer->wished);
     viewer->moving_seconds = SPLAT_VIEWER_MOVING_SECONDS;
     viewer->moving_smallest = SPLAT_VIEWER_MOVING_SMALLEST;
@@ -108,6 +109,7 @@ void splat_viewer_close(splat_viewer *viewer)
     splat_viewer_parcel_close(viewer);
     splat_viewer_mesh_close(viewer->mesh);
     pthread_cond_destroy(&viewer->wished);
+    pthread_mutex_destroy(&viewer->waiting.mutex);
     pthread_mutex_destroy(&viewer->packing);
     pthread_mutex_destroy(&viewer->mutex);
     free(viewer->title);

@@ -10,9 +10,6 @@
 #include "viewer/frames.h"
 
 #include <civetweb.h>
-#include <dirent.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -230,46 +227,13 @@ static void listen_to(page *p)
     }
 }
 
-/* ---------------------------------------------------------------- the socket of a connection */
-
-/* The port, and the address in numbers, of an end of a socket. 0: it has none. */
-static int read_end(int (*get)(int, struct sockaddr *, socklen_t *), int s, char address[NI_MAXHOST])
-{
-    struct sockaddr_storage end;
-    socklen_t size = sizeof end;
-    char port[NI_MAXSERV];
-    if (get(s, (struct sockaddr *)&end, &size) != 0) return 0;
-    if (end.ss_family != AF_INET && end.ss_family != AF_INET6) return 0;
-    if (getnameinfo((struct sockaddr *)&end, size, address, NI_MAXHOST, port, sizeof port,
-                    NI_NUMERICHOST | NI_NUMERICSERV) != 0)
-        return 0;
-    return atoi(port);
-}
-
-/* civetweb does not give the socket of a connection. It is the one descriptor with the connection's two ends: no two
- * TCP connections have the same. -1: there is none. */
-static int find_socket(const struct mg_request_info *request)
-{
-    char address[NI_MAXHOST];
-    int found = -1;
-    DIR *folder = opendir("/proc/self/fd");
-    for (const struct dirent *entry; folder && found < 0 && (entry = readdir(folder));) {
-        const int s = entry->d_name[0] == '.' ? -1 : atoi(entry->d_name);
-        if (s < 0 || read_end(getsockname, s, address) != request->server_port) continue;
-        if (read_end(getpeername, s, address) == request->remote_port && strcmp(address, request->remote_addr) == 0)
-            found = s;
-    }
-    if (folder) closedir(folder);
-    return found;
-}
-
 /* ---------------------------------------------------------------- pages come and go */
 
 int splat_viewer_on_connect(const struct mg_connection *connection, void *user)
 {
     splat_viewer *viewer = user;
     return splat_viewer_refusal(viewer, connection) || !splat_viewer_has_room(viewer) ||
-           find_socket(mg_get_request_info(connection)) < 0;
+           splat_viewer_find_socket(connection) < 0;
 }
 
 static void serve_client(splat_viewer *viewer, page *p)
@@ -289,7 +253,7 @@ static void serve_client(splat_viewer *viewer, page *p)
 void splat_viewer_on_ready(struct mg_connection *connection, void *user)
 {
     splat_viewer *viewer = user;
-    const int s = find_socket(mg_get_request_info(connection));
+    const int s = splat_viewer_find_socket(connection);
     page *p = s < 0 ? NULL : calloc(1, sizeof *p);
     if (p) {
         *p = (page){.client = {.sees = true, .reads_figures = true, .told = UINT32_MAX},

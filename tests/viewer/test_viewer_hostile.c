@@ -98,6 +98,29 @@ static void test_idle_connections_hold_up_nobody(void **state)
     splat_viewer_close(v);
 }
 
+#define N_FLOOD 200 /* several times as many as there are workers */
+
+/* A flood of halves of a header ends the oldest of them, not the wait of somebody who sends a whole one. */
+static void test_half_headers_hold_up_nobody(void **state)
+{
+    (void)state;
+    splat_viewer *v = open_viewer();
+    int half[N_FLOOD];
+    const char text[] = "GET / HTTP/1.1\r\nHost: loc";
+    for (int i = 0; i < N_FLOOD; i++) {
+        half[i] = dial(v);
+        assert_int_equal(send(half[i], text, sizeof text - 1, MSG_NOSIGNAL), sizeof text - 1);
+    }
+    const double begin = splat_clock_seconds();
+    assert_int_equal(ask(v, "GET", "/", v->token, LOCAL), 200);
+    const int page = dial_socket(v);
+    const double seconds = splat_clock_seconds() - begin;
+    if (seconds > 2) fail_msg("the page came after %.1f s", seconds);
+    for (int i = 0; i < N_FLOOD; i++) close(half[i]);
+    close(page);
+    splat_viewer_close(v);
+}
+
 /* A header of which a letter comes now and then is no better. */
 static void test_a_header_must_be_there_in_time(void **state)
 {
@@ -229,6 +252,7 @@ int main(void)
         cmocka_unit_test(test_nested_json_is_refused_before_it_is_parsed),
         cmocka_unit_test(test_brackets_in_strings_do_not_count),
         cmocka_unit_test(test_idle_connections_hold_up_nobody),
+        cmocka_unit_test(test_half_headers_hold_up_nobody),
         cmocka_unit_test(test_a_header_must_be_there_in_time),
         cmocka_unit_test(test_a_long_frame_is_not_buffered),
         cmocka_unit_test(test_frames_must_be_masked),
