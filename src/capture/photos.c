@@ -5,13 +5,12 @@
 #include "base/file.h"
 #include "io/picture/exif.h"
 #include "io/picture/image.h"
+#include "io/picture/photo_folders.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
-
-#define DEPTH_MAX 8 /* of folders below the photos' */
 
 static bool ends_as(const char *name, const char *const *endings)
 {
@@ -21,12 +20,6 @@ static bool ends_as(const char *name, const char *const *endings)
     return false;
 }
 
-bool splat_is_photo_name(const char *name)
-{
-    static const char *const endings[] = {".jpg", ".jpeg", ".png", NULL};
-    return splat_basename(name)[0] != '.' && ends_as(name, endings);
-}
-
 static bool is_other_picture(const char *name)
 {
     static const char *const endings[] = {".heic", ".heif", ".tif", ".tiff", ".webp", ".avif", ".bmp", ".dng",
@@ -34,30 +27,13 @@ static bool is_other_picture(const char *name)
     return splat_basename(name)[0] != '.' && ends_as(name, endings);
 }
 
-/* Whether the folder has a photo, or one below it when `deep`. */
-static bool has_photos(const char *folder, bool deep, int depth)
-{
-    char **names;
-    size_t n;
-    bool found = false;
-    if (depth > DEPTH_MAX || splat_folder_list(folder, &names, &n, NULL) != SPLAT_OK) return false;
-    for (size_t i = 0; i < n && !found; i++) {
-        char *path = splat_format("%s/%s", folder, names[i]);
-        bool is_folder = path && names[i][0] != '.' && splat_path_is_folder(path);
-        found = is_folder ? deep && has_photos(path, deep, depth + 1) : splat_is_photo_name(names[i]);
-        free(path);
-    }
-    splat_names_free(names, n);
-    return found;
-}
-
 char *splat_photo_folder_find(const char *source, const char *images)
 {
     const char *name = images ? images : "images";
     char *inside = name[0] == '/' ? strdup(name) : splat_format("%s/%s", source, name);
-    if (inside && splat_path_is_folder(inside) && has_photos(inside, true, 0)) return inside;
+    if (inside && splat_path_is_folder(inside) && splat_folder_has_photos(inside, true)) return inside;
     free(inside);
-    return splat_path_is_folder(source) && has_photos(source, false, 0) ? strdup(source) : NULL;
+    return splat_path_is_folder(source) && splat_folder_has_photos(source, false) ? strdup(source) : NULL;
 }
 
 static splat_status fail_memory(splat_error *error)
@@ -149,7 +125,8 @@ static splat_status add_folder(splat_photo_list *list, const char *below, bool d
         else if (names[i][0] == '.' || strchr(names[i], '\n')) /* lists of photos have a line each */
             status = SPLAT_OK;
         else if (splat_path_is_folder(path))
-            status = deep && depth < DEPTH_MAX ? add_folder(list, inside, deep, depth + 1, error) : SPLAT_OK;
+            status = deep && depth < SPLAT_PHOTO_FOLDERS_DEPTH ? add_folder(list, inside, deep, depth + 1, error)
+                                                               : SPLAT_OK;
         else if (splat_is_photo_name(names[i]))
             status = add_photo(list, path, name, error);
         else if (is_other_picture(names[i]) && !count(&list->n_others, &list->other, name))
@@ -163,18 +140,6 @@ static splat_status add_folder(splat_photo_list *list, const char *below, bool d
     return status;
 }
 
-/* The first folder inside `source` that has photos, in it or below; NULL: none. The name is one of names[n]. */
-static const char *find_nested(const char *source, char *const *names, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        char *path = names[i][0] != '.' ? splat_format("%s/%s", source, names[i]) : NULL;
-        const bool found = path && splat_path_is_folder(path) && has_photos(path, true, 0);
-        free(path);
-        if (found) return names[i];
-    }
-    return NULL;
-}
-
 /* Why a source has no photos: often they are all of a format that is not read, or lie in folders of a camera. */
 static splat_status fail_without_photos(const char *source, const char *images, splat_error *error)
 {
@@ -182,7 +147,7 @@ static splat_status fail_without_photos(const char *source, const char *images, 
     size_t n = 0, i = 0;
     splat_status status = SPLAT_ERROR_FORMAT;
     bool is_listed = splat_folder_list(source, &names, &n, NULL) == SPLAT_OK;
-    const char *nested = is_listed ? find_nested(source, names, n) : NULL;
+    char *nested = splat_photo_folder_find_below(source);
     while (i < n && !is_other_picture(names[i])) i++;
     if (nested)
         splat_fail_at(error, status, source, SPLAT_NO_OFFSET,
@@ -195,6 +160,7 @@ static splat_status fail_without_photos(const char *source, const char *images, 
         splat_fail_at(error, status, source, SPLAT_NO_OFFSET,
                       "there are no photos (.jpg, .jpeg, .png), neither in the folder nor in %s/ inside it",
                       images ? images : "images");
+    free(nested);
     if (is_listed) splat_names_free(names, n);
     return status;
 }

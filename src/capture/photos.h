@@ -21,8 +21,6 @@ typedef struct splat_photo_list {
 /* Which photos have one camera. */
 typedef enum splat_sharing { SPLAT_SHARING_ALL, SPLAT_SHARING_FOLDERS, SPLAT_SHARING_NONE } splat_sharing;
 
-/* Whether the name is a JPEG's or a PNG's. */
-bool splat_is_photo_name(const char *name);
 /* The folder of the photos: `images` (NULL: "images") inside the source when it has photos, else the source itself.
  * malloc'd; NULL: neither has any. */
 char *splat_photo_folder_find(const char *source, const char *images);

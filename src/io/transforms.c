@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "io/json.h"
 #include "io/orthonormal.h"
+#include "io/picture/photo_folders.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -504,6 +505,35 @@ bool splat_transforms_found(const char *scene)
            has_file(scene, "transforms.json");
 }
 
+/* The folder is no scene of any kind: it may be empty, or hold photos deeper than they are looked for. */
+static splat_status fail_without_scene(const char *scene, splat_error *error)
+{
+    char **names = NULL, *images = splat_format("%s/images", scene);
+    size_t n = 0;
+    const bool is_empty = splat_folder_list(scene, &names, &n, NULL) == SPLAT_OK && n == 0;
+    const bool has_photos = splat_folder_has_photos(scene, false) || (images && splat_folder_has_photos(images, true));
+    char *below = has_photos ? NULL : splat_photo_folder_find_below(scene);
+    splat_status status = SPLAT_ERROR_FORMAT;
+    if (is_empty)
+        splat_fail_at(error, status, scene, SPLAT_NO_OFFSET,
+                      "the folder is empty; name the folder of a scene or of photos");
+    else if (below)
+        splat_fail_at(error, status, scene, SPLAT_NO_OFFSET,
+                      "there is no scene here, but there are photos in the folder %.400s; name that folder", below);
+    else
+        splat_fail_at(error, status, scene, SPLAT_NO_OFFSET,
+                      "no scene was found: looked for a folder sparse/ (COLMAP), transforms_train.json "
+                      "(NeRF-synthetic), metadata.json (multi-scale Blender), transforms.json (Nerfstudio, "
+                      "instant-ngp), a .csv of RealityCapture or RealityScan, reconstruction.json "
+                      "(OpenSfM, OpenDroneMap), an .xml of Metashape's cameras and keyframes/ (Polycam); "
+                      "photos alone need cameras first: 'splatsmith cameras PHOTOS "
+                      "-o SCENE'");
+    splat_names_free(names, n);
+    free(images);
+    free(below);
+    return status;
+}
+
 splat_status splat_transforms_read(const char *scene, splat_transforms *transforms, splat_error *error)
 {
     *transforms = (splat_transforms){0};
@@ -518,13 +548,7 @@ splat_status splat_transforms_read(const char *scene, splat_transforms *transfor
         transforms->format = "transforms";
         status = read_transforms(scene, transforms, error);
     } else {
-        status = splat_fail_at(error, SPLAT_ERROR_FORMAT, scene, SPLAT_NO_OFFSET,
-                               "no scene was found: looked for a folder sparse/ (COLMAP), transforms_train.json "
-                               "(NeRF-synthetic), metadata.json (multi-scale Blender), transforms.json (Nerfstudio, "
-                               "instant-ngp), a .csv of RealityCapture or RealityScan, reconstruction.json "
-                               "(OpenSfM, OpenDroneMap), an .xml of Metashape's cameras and keyframes/ (Polycam); "
-                               "photos alone need cameras first: 'splatsmith cameras PHOTOS "
-                               "-o SCENE'");
+        status = fail_without_scene(scene, error);
     }
     if (status != SPLAT_OK) splat_transforms_free(transforms);
     return status;

@@ -468,8 +468,8 @@ static void sources_and_folders_that_cannot_be(void **state)
     expect_error(SPLAT_ERROR_FORMAT, "there are no photos");
     assert_false(splat_path_exists("scene"));
     make_photos("bare/DCIM/100CANON", 4);
-    expect_error(SPLAT_ERROR_FORMAT, "the photos lie in folders here, such as DCIM; name that folder, or move all of "
-                                     "them into a folder images");
+    expect_error(SPLAT_ERROR_FORMAT, "the photos lie in folders here, such as DCIM/100CANON; name that folder, or "
+                                     "move all of them into a folder images");
     splat_folder_delete("two", NULL);
     must(splat_folder_create("two", &search_error), &search_error);
     must(splat_file_write("two/IMG_1.HEIC", "heic", 4, &search_error), &search_error);

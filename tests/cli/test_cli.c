@@ -24,7 +24,20 @@ static void fifos_are_no_files(void **state)
     assert_int_equal(mkdir("made", 0755), 0);
     assert_int_equal(mkdir("bare", 0755), 0);
     assert_int_equal(mkfifo("made/pipeline.json", 0644), 0);
-    RUN_ERR(1, "no scene was found", "pipeline", "-s", "bare", "-o", "made", "--backend", "cpu");
+    RUN_ERR(1, "the folder is empty", "pipeline", "-s", "bare", "-o", "made", "--backend", "cpu");
+}
+
+/* The list of all formats helps nobody whose photos lie elsewhere. */
+static void folders_without_a_scene(void **state)
+{
+    (void)state;
+    assert_int_equal(system("mkdir -p blank camera/DCIM/100CANON camera/.trash texts && touch texts/a.txt "
+                            "camera/.trash/a.jpg camera/DCIM/100CANON/IMG_1.JPG"), 0);
+    RUN_ERR(1, "the folder is empty; name the folder of a scene or of photos (blank)", "train", "-s", "blank", "-m",
+            "made", "--backend", "cpu");
+    RUN_ERR(1, "there is no scene here, but there are photos in the folder DCIM/100CANON; name that folder (camera)",
+            "train", "-s", "camera", "-m", "made", "--backend", "cpu");
+    RUN_ERR(1, "no scene was found: looked for", "train", "-s", "texts", "-m", "made", "--backend", "cpu");
 }
 
 /* ---------------------------------------------------------------- --delete_first */
@@ -466,6 +479,7 @@ int main(void)
     if (!enter_work_folder()) return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(fifos_are_no_files),
+        cmocka_unit_test(folders_without_a_scene),
         cmocka_unit_test(test_delete_first_is_careful),
         cmocka_unit_test(test_sample), /* the following use its scene, and the model of test_train */
         cmocka_unit_test(test_train),

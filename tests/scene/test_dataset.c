@@ -242,7 +242,7 @@ static void test_folders(void **state)
     ASSERT_OK(splat_folder_delete("empty", &error));
     assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_IO, &error, "there is no such file or folder");
     fixture_folder("empty");
-    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "transforms_train.json");
+    assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_FORMAT, &error, "the folder is empty");
     options.source_path = NULL;
     assert_failure(open_dataset(&options, &d, &error), SPLAT_ERROR_ARGUMENT, &error, "no scene folder");
 }

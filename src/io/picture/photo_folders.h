@@ -1,0 +1,17 @@
+/* Names of photos, and folders with photos. */
+#ifndef SPLAT_IO_PICTURE_PHOTO_FOLDERS_H
+#define SPLAT_IO_PICTURE_PHOTO_FOLDERS_H
+
+#include <stdbool.h>
+
+#define SPLAT_PHOTO_FOLDERS_DEPTH 8 /* of folders below the one that is named */
+
+/* Whether the name is a JPEG's or a PNG's, and not hidden. */
+bool splat_is_photo_name(const char *name);
+/* Whether the folder has a photo, or one below it when `deep`. */
+bool splat_folder_has_photos(const char *folder, bool deep);
+/* The first folder below `source` with photos directly in it, as its name below `source`: "DCIM/100CANON"; malloc'd;
+ * NULL: none. */
+char *splat_photo_folder_find_below(const char *source);
+
+#endif
