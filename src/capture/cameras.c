@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/options.h"
+#include "base/plural.h"
 #include "capture/video.h"
 #include "io/json.h"
 #include "io/metashape/metashape.h"
@@ -112,6 +113,12 @@ static void say_left_out(const splat_cameras_work *work)
         splat_cameras_say(work, SPLAT_LOG_WARNING, "%zu photo%s cannot be read and %s left out: %s%s", p->n_unreadable,
                           p->n_unreadable == 1 ? "" : "s", p->n_unreadable == 1 ? "is" : "are", p->unreadable,
                           p->n_unreadable == 1 ? "" : " is the first");
+    if (p->n_broken_names)
+        splat_cameras_say(work, SPLAT_LOG_WARNING, "%zu name%s of photos or folders %s a newline, which COLMAP cannot "
+                          "read, and %s left out: %s%s; rename what should take part", p->n_broken_names,
+                          splat_plural(p->n_broken_names), p->n_broken_names == 1 ? "has" : "have",
+                          p->n_broken_names == 1 ? "is" : "are", p->broken_name,
+                          p->n_broken_names == 1 ? "" : " is the first");
     if (p->n_others)
         splat_cameras_say(work, SPLAT_LOG_WARNING, "%zu picture%s of other formats %s left out (%s%s); convert to JPEG "
                           "or PNG what should take part", p->n_others, p->n_others == 1 ? "" : "s",

@@ -80,6 +80,30 @@ static bool count(size_t *n, char **first, const char *name)
     return *first != NULL;
 }
 
+/* The name with \n instead of its newlines; malloc'd. */
+static char *make_printable(const char *name)
+{
+    char *text = malloc(2 * strlen(name) + 1), *end = text;
+    for (; text && *name; name++) {
+        if (*name == '\n') *end++ = '\\';
+        *end++ = *name == '\n' ? 'n' : *name;
+    }
+    if (text) *end = '\0';
+    return text;
+}
+
+/* A photo, or a folder of photos, whose name is no line. */
+static splat_status count_broken_name(splat_photo_list *list, const char *path, const char *name, bool deep,
+                                      splat_error *error)
+{
+    const bool is_folder = splat_path_is_folder(path);
+    if (is_folder ? !deep || !splat_folder_has_photos(path, true) : !splat_is_photo_name(name)) return SPLAT_OK;
+    char *printable = make_printable(name);
+    const bool good = printable && count(&list->n_broken_names, &list->broken_name, printable);
+    free(printable);
+    return good ? SPLAT_OK : fail_memory(error);
+}
+
 /* Two zooms of one lens, or two lenses of one telephone, are two cameras. */
 static uint64_t camera_number(const splat_exif *exif, int width, int height)
 {
@@ -122,8 +146,10 @@ static splat_status add_folder(splat_photo_list *list, const char *below, bool d
         char *inside = splat_format("%s%s/", below, names[i]);
         if (!name || !path || !inside)
             status = fail_memory(error);
-        else if (names[i][0] == '.' || strchr(names[i], '\n')) /* lists of photos have a line each */
+        else if (names[i][0] == '.')
             status = SPLAT_OK;
+        else if (strchr(names[i], '\n')) /* lists of photos have a line each */
+            status = count_broken_name(list, path, name, deep, error);
         else if (splat_path_is_folder(path))
             status = deep && depth < SPLAT_PHOTO_FOLDERS_DEPTH ? add_folder(list, inside, deep, depth + 1, error)
                                                                : SPLAT_OK;
@@ -202,6 +228,7 @@ void splat_photo_list_free(splat_photo_list *list)
     free(list->cameras);
     free(list->folder);
     free(list->unreadable);
+    free(list->broken_name);
     free(list->other);
     *list = (splat_photo_list){0};
 }

@@ -13,6 +13,8 @@ typedef struct splat_photo_list {
     size_t n_with_place;      /* photos whose EXIF tells where they were taken */
     size_t n_unreadable;      /* photos whose header is damaged */
     char *unreadable;         /* the first of them */
+    size_t n_broken_names;    /* photos and folders of photos whose name has a newline */
+    char *broken_name;        /* the first of them, on one line */
     size_t n_others;          /* pictures of formats that are not read */
     char *other;
     uint64_t fingerprint;     /* of names, sizes of files, times of change */

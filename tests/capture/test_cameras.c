@@ -215,6 +215,29 @@ static void many_photos_are_compared_with_neighbours(void **state)
     assert_false(called("feature_extractor --database")); /* they are there */
 }
 
+/* COLMAP gets a list of photos with a line each. */
+static void names_with_newlines_are_left_out(void **state)
+{
+    (void)state;
+    must(splat_file_write("photos/two\nlines.png", "", 0, &search_error), &search_error);
+    must(splat_file_write("photos/two\nlines.txt", "", 0, &search_error), &search_error);
+    must(find(), &search_error);
+    assert_int_equal(info.n_photos, 12);
+    expect_said("warning: 1 name of photos or folders has a newline, which COLMAP cannot read, and is left out: "
+                "two\\nlines.png; rename what should take part");
+    make_photos("photos/of\nday", 1);
+    must(splat_folder_create("scene_of", &search_error), &search_error);
+    splat_folder_delete("nested", NULL);
+    must(splat_folder_create("nested", &search_error), &search_error);
+    assert_int_equal(rename("photos", "nested/images"), 0);
+    options.source = "nested";
+    options.folder = "scene_of";
+    must(find(), &search_error);
+    assert_int_equal(info.n_photos, 12);
+    expect_said("warning: 2 names of photos or folders have a newline, which COLMAP cannot read, and are left out: "
+                "of\\nday is the first");
+}
+
 static void what_cannot_be_read_is_left_out(void **state)
 {
     (void)state;
@@ -637,6 +660,7 @@ int main(void)
         TEST(folders_of_one_size_each_share_a_camera),
         TEST(few_photos_ask_for_smaller_models),
         TEST(many_photos_are_compared_with_neighbours),
+        TEST(names_with_newlines_are_left_out),
         TEST(what_cannot_be_read_is_left_out),
         TEST(the_largest_of_several_models_counts),
         TEST(too_few_cameras_are_a_warning),
