@@ -120,6 +120,14 @@ static splat_status copy_from(splat_comm *comm, int root, const description *own
     return splat_comm_broadcast(comm, root, *copy, (size_t)bytes, error);
 }
 
+/* Rank 0 fails first, so that its own words are reported: the others wait in an exchange until they hear of that. */
+static void wait_for_first(splat_comm *comm)
+{
+    uint64_t unused[SPLAT_MAX_RANKS];
+    splat_error ignored;
+    if (comm->rank > 0) splat_comm_share_u64(comm, 0, unused, &ignored);
+}
+
 static splat_status refuse_rank(splat_comm *comm, int rank, const description *own, splat_error *error)
 {
     char *of_first = NULL, *of_rank = NULL;
@@ -128,6 +136,7 @@ static splat_status refuse_rank(splat_comm *comm, int rank, const description *o
     if (status == SPLAT_OK) status = explain(rank, of_rank, of_first, error);
     free(of_first);
     free(of_rank);
+    if (status == SPLAT_ERROR_ARGUMENT) wait_for_first(comm);
     return status;
 }
 
