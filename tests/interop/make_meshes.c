@@ -1,6 +1,6 @@
-/* make_meshes FOLDER: colored.glb and textured.glb, a box in the middle of the built-in scene, for other programs to
- * read. Its six sides are charts of their own, three on each of two pages, with gutters; soft colours, and squares that
- * have edges. */
+/* MESHES_FOLDER=FOLDER make_meshes: colored.glb and textured.glb, a box in the middle of the built-in scene, for other
+ * programs to read. Its six sides are charts of their own, three on each of two pages, with gutters; soft colours, and
+ * squares that have edges. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -99,10 +99,10 @@ static void make(void **state)
     write_mesh(target, "textured.glb", true);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(make)};
-    if (argc != 2) return 2;
-    target = argv[1];
+    target = getenv("MESHES_FOLDER");
+    if (!target) return 2;
     return cmocka_run_group_tests_name("meshes for other programs", tests, NULL, NULL);
 }

@@ -97,7 +97,7 @@ async function main() {
         mkdirSync(folder, { recursive: true });
         rmSync(source, { recursive: true, force: true });
         splatsmith('sample', source, '--cameras', '17', '--truth_points', '100', '--points', '100');
-        execFileSync(process.env.MAKE_MESHES, [folder], { stdio: 'ignore' });
+        execFileSync(process.env.MAKE_MESHES, [], { stdio: 'ignore', env: { ...process.env, MESHES_FOLDER: folder } });
         scene = ['-s', source];
         paths = ['colored', 'textured'].map((name) => join(folder, `${name}.glb`));
     }
