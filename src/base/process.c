@@ -273,6 +273,8 @@ typedef struct listener {
     size_t n, capacity;
     bool (*tick)(void *user);
     void *user;
+    double limit, limit_s; /* by the clock; seconds */
+    bool is_late;
 } listener;
 
 static bool listen_to(void *user, int stream, const char *bytes, size_t n)
@@ -290,17 +292,27 @@ static bool listen_to(void *user, int stream, const char *bytes, size_t n)
 
 static bool tick_listener(void *user)
 {
-    const listener *l = user;
-    return !l->tick || l->tick(l->user);
+    listener *l = user;
+    l->is_late = splat_clock_seconds() > l->limit;
+    return !l->is_late && (!l->tick || l->tick(l->user));
 }
 
-splat_status splat_process_ask(const char *const *words, const char *const *environment, bool (*tick)(void *user),
-                               void *user, char **text, splat_process_end *end, splat_error *error)
+static splat_status fail_late(const listener *l, const char *const *words, splat_error *error)
 {
-    listener l = {.tick = tick, .user = user};
+    return splat_fail(error, SPLAT_ERROR_IO,
+                      "%s has not answered '%s %s' for %g s and was ended; try that in a terminal", words[0], words[0],
+                      words[1] ? words[1] : "", l->limit_s);
+}
+
+splat_status splat_process_ask(const char *const *words, const char *const *environment, double limit_s,
+                               bool (*tick)(void *user), void *user, char **text, splat_process_end *end,
+                               splat_error *error)
+{
+    listener l = {.tick = tick, .user = user, .limit = splat_clock_seconds() + limit_s, .limit_s = limit_s};
     const splat_process process = {words, environment, listen_to, tick_listener, &l};
     *text = NULL;
     splat_status status = splat_process_run(&process, end, error);
+    if (status == SPLAT_ERROR_STOPPED && l.is_late) status = fail_late(&l, words, error);
     if (l.text) l.text[l.n] = '\0';
     if (status == SPLAT_OK && !l.text) l.text = calloc(1, 1);
     if (status == SPLAT_OK && !l.text)

@@ -30,10 +30,15 @@ const char *splat_process_end_text(const splat_process_end *end, char text[SPLAT
  * known. MEMORY. */
 splat_status splat_process_run(const splat_process *process, splat_process_end *end, splat_error *error);
 
-/* Runs it, and *text is all that it writes, both streams as they come, at most a MiB; malloc'd, "" when that is
- * nothing. */
-splat_status splat_process_ask(const char *const *words, const char *const *environment, bool (*tick)(void *user),
-                               void *user, char **text, splat_process_end *end, splat_error *error);
+/* Seconds that a program may take for a short answer, such as its version. */
+#define SPLAT_ANSWER_S 30.0
+
+/* Runs a program for a short answer: *text is all that it writes, both streams as they come, at most a MiB; malloc'd,
+ * "" when that is nothing. Errors: those of splat_process_run; IO: the program has not ended after limit_s seconds, and
+ * was ended. */
+splat_status splat_process_ask(const char *const *words, const char *const *environment, double limit_s,
+                               bool (*tick)(void *user), void *user, char **text, splat_process_end *end,
+                               splat_error *error);
 
 /* The file that a program's name stands for: a path as it is, a name as PATH finds it. malloc'd; NULL: there is no file
  * that can be executed, or no memory. */

@@ -51,7 +51,7 @@ splat_status splat_colmap_program_open(const char *name, bool (*tick)(void *user
     for (size_t i = 0; i < 2 && !program->version[0]; i++) {
         const char *const words[] = {name, questions[i], NULL};
         char *text = NULL;
-        SPLAT_TRY(splat_process_ask(words, splat_colmap_environment, tick, user, &text, &end, error));
+        SPLAT_TRY(splat_process_ask(words, splat_colmap_environment, SPLAT_ANSWER_S, tick, user, &text, &end, error));
         is_colmap = is_colmap || strstr(text, "COLMAP") || strstr(text, "colmap");
         program->has_cuda = program->has_cuda || strstr(text, "with CUDA");
         read_version(text, program->version);
@@ -74,7 +74,7 @@ splat_status splat_colmap_help(const splat_colmap_program *program, const char *
 {
     const char *const words[] = {program->name, command, "-h", NULL};
     splat_process_end end;
-    SPLAT_TRY(splat_process_ask(words, splat_colmap_environment, tick, user, help, &end, error));
+    SPLAT_TRY(splat_process_ask(words, splat_colmap_environment, SPLAT_ANSWER_S, tick, user, help, &end, error));
     if (strstr(*help, "--database_path")) return SPLAT_OK;
     free(*help);
     *help = NULL;

@@ -119,7 +119,7 @@ static splat_status run(const char *path, const char *const *words, video_run *r
 static splat_status ask(const char *const *words, video_run *r, char **text, splat_process_end *end,
                         splat_error *error)
 {
-    splat_status status = splat_process_ask(words, NULL, tick_run, r, text, end, error);
+    splat_status status = splat_process_ask(words, NULL, SPLAT_ANSWER_S, tick_run, r, text, end, error);
     return status == SPLAT_ERROR_STOPPED ? fail_stopped(error) : status;
 }
 

@@ -31,7 +31,7 @@ static int run_with(const char *first, const char *second, char **text)
     splat_error error;
     if (getenv("SPLAT_INNER_TEST")) exit(3); /* without names at work, programs would start programs for ever */
     assert_non_null(realpath("/proc/self/exe", program));
-    assert_int_equal(splat_process_ask(words, environment, NULL, NULL, text, &end, &error), SPLAT_OK);
+    assert_int_equal(splat_process_ask(words, environment, 300, NULL, NULL, text, &end, &error), SPLAT_OK);
     return end.exit_code;
 }
 

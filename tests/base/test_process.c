@@ -262,6 +262,22 @@ static void a_child_that_keeps_talking_does_not_hold_us(void **state)
     assert_false(is_alive(child));
 }
 
+/* A program that hangs is given up, with its question and the time. */
+static void an_answer_is_not_waited_for_without_end(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"sleep", "100", NULL};
+    splat_process_end end;
+    splat_error error;
+    char *text;
+    const double begin = splat_clock_seconds();
+    assert_int_equal(splat_process_ask(words, NULL, 0.3, NULL, NULL, &text, &end, &error), SPLAT_ERROR_IO);
+    assert_null(text);
+    assert_string_equal(error.message,
+                        "sleep has not answered 'sleep 100' for 0.3 s and was ended; try that in a terminal");
+    assert_true(splat_clock_seconds() - begin < 10);
+}
+
 /* What the program wrote last is read to its end, however much the pipe held when it ended. */
 static void the_last_words_come_back(void **state)
 {
@@ -370,6 +386,7 @@ int main(void)
         cmocka_unit_test(a_silent_program_is_stopped_by_the_tick),
         cmocka_unit_test(a_child_that_stays_does_not_hold_us),
         cmocka_unit_test(a_child_that_keeps_talking_does_not_hold_us),
+        cmocka_unit_test(an_answer_is_not_waited_for_without_end),
         cmocka_unit_test(the_last_words_come_back),
         cmocka_unit_test(a_killed_parent_takes_the_program_along),
         cmocka_unit_test(pieces_become_lines),
