@@ -1,6 +1,6 @@
 /* Measuring the training loop as it runs: the same steps, nothing left out. */
 #include "base/options.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include "base/clock.h"
 #include "base/running_mean.h"

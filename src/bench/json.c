@@ -5,7 +5,7 @@
 #include "io/json.h"
 #include "io/svg/svg_chart.h"
 #include "run/checkpoint/checkpoint.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <jansson.h>
 #include <math.h>

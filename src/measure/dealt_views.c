@@ -5,7 +5,7 @@
 #include "math/camera.h"
 #include "measure/lpips/lpips.h"
 #include "measure/picture_metrics.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <stdlib.h>
 #include <string.h>

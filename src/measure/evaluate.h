@@ -5,7 +5,7 @@
 #include "io/exposure_file.h"
 #include "model/model.h"
 #include "scene/scene.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 /* What an evaluation needs to know; it has no memory but the model's frame. */
 typedef struct splat_evaluator {

@@ -13,7 +13,7 @@
 
 #include "io/tensorboard.h"
 #include "observe/profile/memory_profile.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 typedef struct splat_memory_profiler splat_memory_profiler;
 

@@ -3,7 +3,7 @@
 #ifndef SPLAT_RUN_RUN_FOLDER_H
 #define SPLAT_RUN_RUN_FOLDER_H
 
-#include "train/trainer.h"
+#include "train/state.h"
 
 typedef struct splat_run_folder {
     splat_context *context; /* for notices */

@@ -3,7 +3,7 @@
 #define SPLAT_RUN_RUN_SETTINGS_H
 
 #include "observe/tensorboard/tensorboard_report.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 typedef struct splat_run_settings splat_run_settings;
 

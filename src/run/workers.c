@@ -1,6 +1,6 @@
 /* Ranks that are threads of this process: each with its own context and trainer, on one scene. */
 #include "distributed/comm.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <pthread.h>
 #include <stdio.h>

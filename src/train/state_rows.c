@@ -1,5 +1,5 @@
 /* Rows of the state that others describe or point to: statistics and moments. */
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <string.h>
 

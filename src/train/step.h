@@ -40,7 +40,7 @@ typedef struct splat_step {
 /* Iteration of this rank's view. */
 int splat_step_iteration(const splat_trainer *trainer, const splat_step *step);
 
-/* ---------------------------------------------------------------- step_view.c */
+/* ---------------------------------------------------------------- the view */
 
 /* Bytes of the frame for dL/dimage. */
 static inline size_t splat_step_gradient_bytes(size_t n_pixels)
@@ -59,7 +59,7 @@ const uint8_t *splat_step_mask(const splat_trainer *trainer, const splat_step_vi
  * DEVICE; those of decoding. */
 splat_status splat_step_stage_photo(splat_trainer *trainer, splat_step_view *view, splat_error *error);
 
-/* ---------------------------------------------------------------- step_parts.c */
+/* ---------------------------------------------------------------- the picture and Adam */
 
 /* Lists and picture of a view, and depth where it is known. The marks of a view in bands count the bin of all but the
  * first band as raster. */
@@ -73,7 +73,7 @@ void splat_step_adam(splat_trainer *trainer, int iteration, int n_views, splat_a
 /* Fills *info, which may be NULL. */
 void splat_step_tell(const splat_trainer *trainer, const splat_step_result *result, uint32_t view, int n_views,
                      double begin_seconds, splat_step_info *info);
-/* ---------------------------------------------------------------- step_results.c */
+/* ---------------------------------------------------------------- results */
 
 /* NUMERIC unless the loss is finite. */
 splat_status splat_step_check_loss(const splat_trainer *trainer, double loss, int iteration, uint32_t view,
@@ -84,7 +84,7 @@ void splat_step_scale_result(splat_step_result *result, double kept);
 splat_status splat_step_exchange_results(splat_trainer *trainer, int iteration, const splat_step_view *view,
                                          splat_step_result *result, splat_error *error);
 
-/* ---------------------------------------------------------------- step_times.c */
+/* ---------------------------------------------------------------- times */
 
 /* The step's stages, in order; each ends at the mark of its number. Those of ranks are set where there are ranks. */
 typedef enum splat_step_mark {

@@ -1,7 +1,7 @@
 /* One training step, top to bottom. Method: Mip-Splatting (Yu et al., CVPR 2024) on 3D Gaussian Splatting (Kerbl et
  * al., SIGGRAPH 2023), as docs/method.md 6 to 11 says. Options add parts (parts/part.h) to the view of a photo; a way
  * (ranks/way.h) holds the calls that involve other ranks, and its version for one rank does next to nothing. */
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include "base/clock.h"
 #include "train/parts/part.h"

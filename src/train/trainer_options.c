@@ -1,7 +1,7 @@
 /* The options of a trainer: defaults and ranges. */
 #include "base/options.h"
 #include "train/train_options.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #include "base/options.h"
 #include "train/parts/part.h"
 #include "train/ranks/way.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include "ops/filter3d/filter3d.h"
 #include "train/schedule.h"

@@ -10,7 +10,7 @@
 #include "model/model.h"
 #include "scene/scene.h"
 #include "train/parts/exposure.h"
-#include "train/trainer.h"
+#include "train/state.h"
 #include "viewer/mesh_pictures.h"
 
 #include <math.h>

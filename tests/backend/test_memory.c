@@ -6,7 +6,7 @@
 
 #include "backend/backend.h"
 #include "base/context.h"
-#include "train/trainer.h"
+#include "train/state.h"
 #include "trainer_fixture.h"
 #include "view_job_fixture.h"
 

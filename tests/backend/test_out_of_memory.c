@@ -9,7 +9,7 @@
 #include "failing_malloc.h"
 #include "mesh/files/mesh_io.h"
 #include "observe/tensorboard/tensorboard_report.h"
-#include "train/trainer.h"
+#include "train/state.h"
 #include "trainer_fixture.h"
 #include "view_job_fixture.h"
 

@@ -11,7 +11,7 @@
 #include "base/options.h"
 #include "scene/scene.h"
 #include "trainer_fixture.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 /* Options of a header that ends before `field`, as its program has them: followed by its other data. */
 #define OLD_SIZE(type, field) offsetof(type, field)

@@ -6,7 +6,7 @@
 
 #include "io/picture/image.h"
 #include "io/json.h"
-#include "train/trainer.h"
+#include "train/state.h"
 #include "trainer_fixture.h"
 
 #include <math.h>

@@ -17,7 +17,7 @@
 #include "ops/raster/raster_bytes.h"
 #include "ops/thickness/thickness.h"
 #include "ops/view.h"
-#include "train/trainer.h"
+#include "train/state.h"
 #include "trainer_fixture.h"
 
 #include <stdlib.h>

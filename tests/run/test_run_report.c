@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "event_reader.h"
-#include "train/trainer.h"
+#include "train/state.h"
 #include "trainer_fixture.h"
 
 #include <glob.h>

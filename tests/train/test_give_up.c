@@ -12,7 +12,7 @@
 #include "train/density/density.h"
 #include "train/memory/choices.h"
 #include "train/memory/forms.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "train/step.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <stdlib.h>
 

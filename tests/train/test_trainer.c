@@ -10,7 +10,7 @@
 #include "train/schedule.h"
 #include "train/density/default.h"
 #include "train/train_options.h"
-#include "train/trainer.h"
+#include "train/state.h"
 #include "trainer_fixture.h"
 #include "view_job_fixture.h"
 

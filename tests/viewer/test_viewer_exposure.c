@@ -8,7 +8,7 @@
 #include "io/picture/colormap.h"
 #include "scene/scene.h"
 #include "trainer_fixture.h"
-#include "train/trainer.h"
+#include "train/state.h"
 #include "viewer/clients.h"
 
 #include <math.h>

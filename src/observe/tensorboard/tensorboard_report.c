@@ -5,7 +5,7 @@
 #include "io/picture/image.h"
 #include "io/picture/colormap.h"
 #include "observe/monitor/monitor.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <math.h>
 #include <stdlib.h>

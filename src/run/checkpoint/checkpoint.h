@@ -4,7 +4,7 @@
 #define SPLAT_RUN_CHECKPOINT_H
 
 #include "io/tensor/tensor_file.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #define SPLAT_CHECKPOINT_VERSION 2
 

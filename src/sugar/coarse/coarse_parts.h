@@ -6,7 +6,7 @@
 #define SPLAT_SUGAR_COARSE_PARTS_H
 
 #include "math/density.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 /* The arrays of splat_shapes_extra_rows: gradients of the losses, then neighbours. */
 enum {

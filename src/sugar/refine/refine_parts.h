@@ -5,7 +5,7 @@
 #include "mesh/mesh.h"
 #include "splatsmith/refine.h"
 #include "sugar/bound/bound.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 /* The arrays of the binding: those of bound.def, then the lists of splat_bound_mesh. */
 enum {

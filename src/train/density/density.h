@@ -3,7 +3,7 @@
 #define SPLAT_TRAIN_DENSITY_H
 
 #include "ops/densify/densify.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 /* Begins a change between two steps: *scratch is `bytes` of the frame's memory, as no view is in work. From here on a
  * failure leaves half of the change: the trainer is broken until what belongs after the iteration is done. */

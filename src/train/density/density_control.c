@@ -1,6 +1,6 @@
 /* What belongs after an iteration: the strategy's density control, then the regularizer's, then the late 3D filter. */
 #include "train/schedule.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 splat_status splat_density_control_after(splat_trainer *t, int iteration, splat_error *error)
 {

@@ -4,7 +4,7 @@
 #include "ops/shrink/shrink.h"
 #include "train/memory/choices.h"
 #include "train/memory/forms.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 void splat_give_up_init(splat_trainer *t)
 {

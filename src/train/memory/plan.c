@@ -8,7 +8,7 @@
 #include "train/memory/forms.h"
 #include "train/schedule.h"
 #include "train/density/strategies.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #define LEAST_GAUSSIANS 1000u
 #define OVERSHOOT 0.985 /* pruned to this share of the rows that fit, so that there is growth */

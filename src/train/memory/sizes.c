@@ -11,7 +11,7 @@
 #include "train/parts/part.h"
 #include "train/step.h"
 #include "train/density/strategies.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #define USUAL_CONTEXT_BYTES ((size_t)300 << 20) /* measured on an H200: 268 MiB; smaller cards have less */
 #define GPU_GRANULE ((size_t)2 << 20)

@@ -1,7 +1,7 @@
 /* The memory of the cache of SH. */
 #include "train/optimizer/rest_cache.h"
 
-#include "train/trainer.h"
+#include "train/state.h"
 
 #define MOST_SHARE 0.75 /* of all rows are kept at most: the more, the fewer cross the bus */
 #define LEAST_SHARE 32  /* fewer are not worth it */

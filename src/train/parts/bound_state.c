@@ -1,5 +1,5 @@
 /* The arrays of a binding: their storage, growth, bytes, and their lines in checkpoints. */
-#include "train/trainer.h"
+#include "train/state.h"
 
 unsigned splat_bound_follows(const splat_train_options *options)
 {

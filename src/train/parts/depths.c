@@ -9,7 +9,7 @@
 #include "train/ranks/shard_link.h"
 #include "train/schedule.h"
 #include "train/step.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <math.h>
 #include <stdlib.h>

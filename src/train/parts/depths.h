@@ -4,7 +4,7 @@
 #define SPLAT_TRAIN_DEPTHS_H
 
 #include "ops/depth_prior/depth_prior.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 /* One step of so many, by lot, looks at known depth, and at one patch of a map in so many, by lot, too: what it sees
  * counts so many times. Depth is smooth but for its edges, and a view comes back; what it costs falls by as much. */

@@ -5,7 +5,7 @@
 
 #include "io/exposure_file.h"
 #include "ops/exposure/exposure.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 typedef struct splat_exposure_state {
     splat_block values, m, v;       /* float[n_photos + n_cameras][SPLAT_EXPOSURE_ROW] */

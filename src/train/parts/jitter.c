@@ -4,7 +4,7 @@
 #include "math/camera.h"
 #include "ops/jitter/jitter.h"
 #include "train/step.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 static void bytes(const splat_part_work *work, splat_part_bytes *b)
 {

@@ -6,7 +6,7 @@
 #include "ops/jitter/jitter.h"
 #include "ops/matte/matte.h"
 #include "train/step.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 /* Weights of the losses of the opacity, docs/method.md 8.3. */
 #define SEGMENT_WEIGHT 1.0f

@@ -2,7 +2,7 @@
 #include "train/ranks/way.h"
 
 #include "train/schedule.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 static splat_status choose(splat_trainer *t, splat_step *s, splat_error *error)
 {

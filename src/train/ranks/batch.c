@@ -6,7 +6,7 @@
 #include "ops/share/share.h"
 #include "train/parts/depths.h"
 #include "train/schedule.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef SPLAT_TRAIN_SHARD_LINK_H
 #define SPLAT_TRAIN_SHARD_LINK_H
 
-#include "train/trainer.h"
+#include "train/state.h"
 
 typedef enum splat_order_kind {
     SPLAT_ORDER_END,

@@ -4,7 +4,7 @@
 #include "scene/scene_options.h"
 #include "train/ranks/shards.h"
 #include "train/train_options.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <inttypes.h>
 #include <stdio.h>

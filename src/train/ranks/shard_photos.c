@@ -1,6 +1,6 @@
 /* Photos of ranks that are processes: decoded once a host. */
 #include "train/ranks/shards.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -3,7 +3,7 @@
 #include "train/ranks/shards.h"
 
 #include "math/camera.h"
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <string.h>
 

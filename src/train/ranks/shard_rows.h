@@ -2,7 +2,7 @@
 #ifndef SPLAT_TRAIN_SHARD_ROWS_H
 #define SPLAT_TRAIN_SHARD_ROWS_H
 
-#include "train/trainer.h"
+#include "train/state.h"
 
 /* Rows of rank `rank` of n. */
 static inline uint32_t splat_shard_count(uint32_t n, int rank, int size)

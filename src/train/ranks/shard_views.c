@@ -2,7 +2,7 @@
  * takes is told by the pairs it had when it was last trained on. */
 #include "train/ranks/shards.h"
 
-#include "train/trainer.h"
+#include "train/state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "splatsmith/train.h"
 #include "train/parts/extra_rows.h"
 
-/* How many Gaussians a state from elsewhere has, and what its run had given up (train/trainer.h). */
+/* How many Gaussians a state from elsewhere has, and what its run had given up (train/state.h). */
 typedef struct splat_beginning {
     uint32_t n;
     int iteration;

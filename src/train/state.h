@@ -1,6 +1,6 @@
 /* The trainer's state: everything a step reads or writes, all of it in this handle. */
-#ifndef SPLAT_TRAIN_TRAINER_H
-#define SPLAT_TRAIN_TRAINER_H
+#ifndef SPLAT_TRAIN_STATE_H
+#define SPLAT_TRAIN_STATE_H
 
 #include "model/model.h"
 #include "ops/loss/loss.h"
