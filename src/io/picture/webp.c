@@ -68,6 +68,16 @@ static VP8StatusCode decode_into(const uint8_t *data, size_t size, uint8_t *rgba
     return WebPDecode(data, size, &config);
 }
 
+/* libwebp reports want of memory for its Huffman tables as a damaged file. So a picture that seems damaged is decoded
+ * again, if there is memory at all. */
+static VP8StatusCode decode_again(const uint8_t *data, size_t size, uint8_t *rgba, size_t n_bytes, int stride)
+{
+    void *probe = malloc(n_bytes);
+    if (!probe) return VP8_STATUS_OUT_OF_MEMORY;
+    free(probe);
+    return decode_into(data, size, rgba, n_bytes, stride);
+}
+
 splat_status splat_webp_decode(const char *name, const uint8_t *data, size_t size, size_t max_pixels, uint8_t **rgba,
                                int *width, int *height, splat_error *error)
 {
@@ -81,6 +91,7 @@ splat_status splat_webp_decode(const char *name, const uint8_t *data, size_t siz
     *rgba = malloc(4 * pixels);
     if (!*rgba) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a WebP of %d x %d", *width, *height);
     VP8StatusCode code = decode_into(data, size, *rgba, 4 * pixels, 4 * *width);
+    if (code == VP8_STATUS_BITSTREAM_ERROR) code = decode_again(data, size, *rgba, 4 * pixels, 4 * *width);
     if (code == VP8_STATUS_OK) return SPLAT_OK;
     free(*rgba);
     *rgba = NULL;
