@@ -1,13 +1,13 @@
 /* The first Gaussians, one on each point (docs/method.md 3). */
 #include "model/model.h"
 
+#include "math/sh.h"
 #include "ops/knn/knn.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SH_C0 0.28209479177387814f
 #define MIN_DISTANCE2 1e-7f /* of the squared mean, as the published code clamps it */
 
 static void fill(splat_cloud *host, const splat_point *points, size_t n_points, float opacity)
@@ -18,7 +18,7 @@ static void fill(splat_cloud *host, const splat_point *points, size_t n_points, 
         const splat_point *point = &points[(size_t)((unsigned __int128)i * n_points / host->n)];
         for (int k = 0; k < 3; k++) {
             host->means[3 * i + k] = point->position[k];
-            host->sh_dc[3 * i + k] = ((float)point->color[k] / 255.0f - 0.5f) / SH_C0;
+            host->sh_dc[3 * i + k] = ((float)point->color[k] / 255.0f - 0.5f) / SPLAT_SH_C0;
         }
         host->opacities[i] = logit;
         host->rotations[4 * i] = 1.0f;
