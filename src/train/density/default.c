@@ -316,34 +316,28 @@ static void set_fast_defaults(splat_train_options *o)
     set_classic_defaults(o);
 }
 
+/* What the three have in common: they differ in the defaults of their options. */
+#define RULES                                                                                                          \
+    .wants_statistics = splat_default_wants_statistics,                                                                \
+    .updates = updates,                                                                                                \
+    .after = after,                                                                                                    \
+    .changes_after = changes_after,                                                                                    \
+    .work_bytes = splat_density_scratch_bytes,                                                                         \
+    .cap = splat_default_cap
+
 const splat_strategy splat_strategy_classic = {
     .name = "classic",
-    .wants_statistics = splat_default_wants_statistics,
-    .updates = updates,
-    .after = after,
-    .changes_after = changes_after,
-    .work_bytes = splat_density_scratch_bytes,
-    .cap = splat_default_cap,
+    RULES,
     .set_defaults = set_classic_defaults,
 };
 
 const splat_strategy splat_strategy_fast = {
     .name = "fast",
-    .wants_statistics = splat_default_wants_statistics,
-    .updates = updates,
-    .after = after,
-    .changes_after = changes_after,
-    .work_bytes = splat_density_scratch_bytes,
-    .cap = splat_default_cap,
+    RULES,
     .set_defaults = set_fast_defaults,
 };
 
 const splat_strategy splat_strategy_default = {
     .name = "default",
-    .wants_statistics = splat_default_wants_statistics,
-    .updates = updates,
-    .after = after,
-    .changes_after = changes_after,
-    .work_bytes = splat_density_scratch_bytes,
-    .cap = splat_default_cap,
+    RULES,
 };
