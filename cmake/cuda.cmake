@@ -62,7 +62,7 @@ endif()
 # The module libsplatsmith-cuda.so: all that nvcc compiles, the CUDA runtime, so that it opens on a machine without a driver
 # or toolkit and says what is missing, and of the static library the few plain functions that it calls.
 function(splatsmith_cuda_module target)
-  file(GLOB cuda_sources CONFIGURE_DEPENDS src/backend/*.cu src/ops/*/*.cu)
+  file(GLOB cuda_sources CONFIGURE_DEPENDS src/engine/backend/*.cu src/engine/ops/*/*.cu)
   set(exports ${CMAKE_SOURCE_DIR}/cmake/cuda_module.map)
   # The names that nvcc makes follow the file's place in the sources, not the moment, nor where the sources lie: nvcc tells
   # its front end the whole path, of two of which the last counts.

@@ -6,7 +6,7 @@ if(SPLATSMITH_EXPLORE)
   if(CIVETWEB_FOUND AND SPLATSMITH_NODE AND SPLATSMITH_NPM)
     set(explore_inc ${CMAKE_BINARY_DIR}/generated/viewer_explore.inc)
     set(explore_folder ${CMAKE_BINARY_DIR}/explore)
-    set(explore_sources ${CMAKE_SOURCE_DIR}/src/viewer/explore)
+    set(explore_sources ${CMAKE_SOURCE_DIR}/src/program/viewer/explore)
     add_custom_command(OUTPUT ${explore_inc}
       COMMAND sh ${CMAKE_SOURCE_DIR}/scripts/bundle_explore.sh ${explore_folder}
       COMMAND ${CMAKE_COMMAND} -DIN=${explore_folder}/explore.js.gz -DOUT=${explore_inc} -DNAME=viewer_explore

@@ -60,7 +60,7 @@ install(TARGETS splatsmith_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} CO
   NAMELINK_COMPONENT libsplatsmith-dev)
 install(TARGETS splatsmith_lib ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsplatsmith-dev)
 foreach(module cuda mpi)
-  if(TARGET splatsmith_${module}) # where src/base/module.c looks
+  if(TARGET splatsmith_${module}) # where src/engine/base/module.c looks
     install(TARGETS splatsmith_${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/splatsmith
       COMPONENT splatsmith-${module})
   endif()

@@ -17,7 +17,7 @@ function(splatsmith_relocatable target rpath folder)
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/shared/${folder} LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/shared/${folder})
 endfunction()
 
-add_library(splatsmith_shared SHARED $<TARGET_OBJECTS:splatsmith_objects> ${simd_objects})
+add_library(splatsmith_shared SHARED ${splatsmith_objects})
 add_dependencies(splatsmith_shared splatsmith_exports)
 target_link_libraries(splatsmith_shared PRIVATE splat_flags)
 target_include_directories(splatsmith_shared INTERFACE ${CMAKE_SOURCE_DIR}/include)

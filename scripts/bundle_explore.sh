@@ -1,8 +1,8 @@
 #!/bin/sh
 # bundle_explore.sh FOLDER: what draws splats in the viewer's page (SPLATSMITH_EXPLORE), as FOLDER/explore.js.gz: our
-# src/viewer/explore/explore.js with three.js and Spark, which npm fetches into FOLDER, and their licences.
+# src/program/viewer/explore/explore.js with three.js and Spark, which npm fetches into FOLDER, and their licences.
 set -eu
-from=$(cd "$(dirname "$0")/../src/viewer/explore" && pwd)
+from=$(cd "$(dirname "$0")/../src/program/viewer/explore" && pwd)
 [ $# -eq 1 ] || { echo "usage: bundle_explore.sh FOLDER"; exit 2; }
 mkdir -p "$1"
 cd "$1"

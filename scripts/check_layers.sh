@@ -1,16 +1,16 @@
 #!/bin/sh
-# The dependency law: which folder of src/ may include which, and no circle of files. See docs/architecture.md. Circles
+# The dependency law: which room of src/engine and src/program may include which, and no circle of files. See docs/architecture.md. Circles
 # by symbols are found in the objects of build/ (of another folder: BUILD=build-debug scripts/check_layers.sh).
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
 
-# law FOLDER ALLOWED...: every #include "folder/..." in src/FOLDER names FOLDER itself or an allowed one.
+# law TIER/ROOM ALLOWED...: every #include "room/..." in src/TIER/ROOM names ROOM itself or an allowed one.
 law() {
     folder=$1
     shift
     for include in $(grep -rhoE '#include "[a-z0-9_]+/' "src/$folder" | sed -E 's/.*"([a-z0-9_]+)\//\1/' | sort -u); do
-        [ "$include" = "$folder" ] && continue
+        [ "$include" = "${folder#*/}" ] && continue
         [ "$include" = splatsmith ] && continue # the public headers
         case " $* " in
         *" $include "*) ;;
@@ -25,31 +25,32 @@ law() {
 
 # Of the public headers, the lowest rooms see core.h alone.
 for room in base math io; do
-    if grep -rnE '#include "splatsmith(\.h|/)' "src/$room" | grep -v '"splatsmith/core.h"'; then
-        echo "dependency law broken: src/$room includes more of the public headers than splatsmith/core.h"
+    if grep -rnE '#include "splatsmith(\.h|/)' "src/engine/$room" | grep -v '"splatsmith/core.h"'; then
+        echo "dependency law broken: src/engine/$room includes more of the public headers than splatsmith/core.h"
         failed=1
     fi
 done
 
-law base
-law math base
-law io base math
-law backend base math ops
-law ops base math backend
-law scene base math io
-law capture base math io
-law model base math io backend ops
-law mesh base math io
-law texture base math io scene backend ops model mesh
-law distributed base math backend ops
-law train base math io scene model backend ops distributed
-law observe base math io scene model backend ops train
-law measure base math io scene model backend ops mesh distributed train observe
-law run base math io scene model backend ops distributed train observe measure
-law bench base math io scene model backend ops train observe measure run
-law viewer base math io scene model backend ops mesh train
-law sugar base math io scene model backend ops mesh train
-law cli
+law engine/base
+law engine/math base
+law engine/io base math
+law engine/backend base math ops
+law engine/ops base math backend
+law engine/scene base math io
+law engine/model base math io backend ops
+law engine/mesh base math io
+law engine/texture base math io scene backend ops model mesh
+law engine/distributed base math backend ops
+law engine/train base math io scene model backend ops distributed
+law engine/report base math io scene model backend ops train
+law engine/measure base math io scene model backend ops mesh distributed train report
+law engine/run base math io scene model backend ops distributed train report measure
+law engine/surface base math io scene model backend ops mesh train
+law program/capture base math io
+law program/sample base math io scene
+law program/bench base math io scene model backend ops train report measure run
+law program/viewer base math io scene model backend ops mesh train
+law program/cli
 
 # ---------------------------------------------------------------- circles of files
 # x.c, x.h, x.cu and so on are one unit, src/folder/x; a table, x.def, is one by itself. Arrows are lines "unit unit why".
@@ -77,7 +78,7 @@ trap 'rm -f "$arrows"' EXIT
 grep -rE '^ *#include "' src include | LC_ALL=C awk -F '"' '
     { file = $1; sub(/:.*/, "", file); folder = file; sub(/[^\/]*$/, "", folder); if (file !~ /\.def$/) sub(/\.[a-z]+$/, "", file)
       print file, $2, folder }' | sort -u | while read -r unit name folder; do
-    for other in "src/$name" "include/$name" "$folder$name"; do
+    for other in "src/engine/$name" "src/program/$name" "include/$name" "$folder$name"; do
         [ -f "$other" ] || continue
         case $other in *.def) ;; *) other=${other%.*} ;; esac
         [ "$other" = "$unit" ] || echo "$unit $other $name"
@@ -91,7 +92,7 @@ refuse_circles includes
 build=${BUILD:-build}
 find "$build"/CMakeFiles/*.dir/src -name '*.o' 2>/dev/null | while read -r object; do
     source=src/${object##*.dir/src/}
-    case $source in src/cli/*) continue ;; esac
+    case $source in src/program/cli/*) continue ;; esac
     [ -f "${source%.o}" ] && [ "$object" -nt "${source%.o}" ] && echo "$object"
 done | xargs -r nm -A -g | LC_ALL=C awk '
     { unit = $1; sub(/:.*/, "", unit); sub(/.*\.dir\/src\//, "src/", unit); sub(/\.[a-z]+\.o$/, "", unit)

@@ -86,7 +86,7 @@ if [ ! -x "$sanitizer" ]; then
     exit 77
 fi
 tests=${TESTS:-$(find tests -name 'test_gpu*.c' -exec basename {} .c \; | LC_ALL=C sort) test_ops}
-ops=${OPS:-$(sed -n 's/^SPLAT_OP(\(.*\))$/\1/p' src/ops/ops.def)}
+ops=${OPS:-$(sed -n 's/^SPLAT_OP(\(.*\))$/\1/p' src/engine/ops/ops.def)}
 n_gpus=$(nvidia-smi -L 2>/dev/null | grep -c '^GPU ')
 [ "$n_gpus" -gt 0 ] || n_gpus=1
 jobs=${JOBS:-1}

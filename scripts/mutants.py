@@ -1,8 +1,9 @@
 """Mutation testing: scripts/mutants.sh says how to call it.
 
-1. Candidates. Every line of code gives at most one change: the change with the smallest hash of (seed, path, text of
-   the line, its occurrence, kind, place). The N lines with the smallest hashes are tried. An edit elsewhere therefore
-   leaves the choice as it is. A change that does not compile is replaced by the next line.
+1. Candidates. Every line of code gives at most one change: the change with the smallest hash of (seed, folder and name
+   of the file, text of the line, its occurrence, kind, place). The N lines with the smallest hashes are tried. An edit
+   elsewhere, or a move of the folder, therefore leaves the choice as it is. A change that does not compile is replaced
+   by the next line.
 2. Baseline. All library objects are linked once into a shared library, with clang's coverage. Each test runs once: its
    time, its verdict and the lines that it executes are kept in baseline.json. A test is left out if it fails, or takes
    longer than LONGEST seconds.
@@ -136,7 +137,7 @@ def candidates(root, folder, seed):
         if path.suffix not in (".c", ".h", ".inc") or LEFT_OUT_FILES.search(name) or SKIP.search(name):
             continue
         text = path.read_text()
-        lines, code = text.split("\n"), code_of(text)
+        lines, code, short = text.split("\n"), code_of(text), "/".join(path.parts[-2:])
         useful, seen = body_lines(code), {}
         for i, line in enumerate(code.split("\n")):
             stripped = lines[i].strip()
@@ -145,7 +146,7 @@ def candidates(root, folder, seed):
                 continue
             best = None
             for kind, column, old, new in changes(line):
-                words = "\0".join([str(seed), name, stripped, str(occurrence), kind, str(column - len(line) + len(line.lstrip())), new])
+                words = "\0".join([str(seed), short, stripped, str(occurrence), kind, str(column - len(line) + len(line.lstrip())), new])
                 rank = hashlib.sha256(words.encode()).hexdigest()[:16]
                 if best is None or rank < best["id"]:
                     changed = lines[i][:column] + new + lines[i][column + len(old):]
@@ -397,7 +398,7 @@ def save(path, value):
 
 def room_of(name):
     parts = name.split("/")
-    return parts[1] if len(parts) > 2 else parts[0]
+    return parts[2] if len(parts) > 3 else parts[1] if len(parts) > 2 else parts[0]
 
 
 def report(mutants):

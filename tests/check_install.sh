@@ -39,7 +39,7 @@ find "$prefix/share/man/man1" -name 'splatsmith-*.1' ! -name splatsmith-lpips-co
 [ "$(wc -l <"$scratch/wanted")" -ge 18 ] || fail "splatsmith --help lists too few commands"
 diff "$scratch/wanted" "$scratch/pages" || fail "commands and man pages differ: see cmake/install.cmake"
 grep -q '^\.SH OPTIONS' "$prefix/share/man/man1/splatsmith-train.1" || fail "the page of train has no options"
-grep -rhoE 'docs/[a-z-]+\.md' "$source/src/cli" "$prefix/include" | sort -u | while read -r document; do
+grep -rhoE 'docs/[a-z-]+\.md' "$source/src/program/cli" "$prefix/include" | sort -u | while read -r document; do
     [ -s "$prefix/share/doc/splatsmith/$document" ] || fail "$document is named and was not installed"
 done
 for path in "$source" "$build"; do

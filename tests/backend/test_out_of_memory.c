@@ -8,7 +8,7 @@
 #include "base/context.h"
 #include "failing_malloc.h"
 #include "mesh/files/mesh_io.h"
-#include "observe/tensorboard/tensorboard_report.h"
+#include "report/tensorboard/tensorboard_report.h"
 #include "train/state.h"
 #include "trainer_fixture.h"
 #include "view_job_fixture.h"
@@ -31,7 +31,7 @@ int fsync(int descriptor)
 }
 
 /* For LeakSanitizer, which does not see through jansson: what a parse had made when its memory ran out is lost
- * (src/io/json.c). */
+ * (src/engine/io/json.c). */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

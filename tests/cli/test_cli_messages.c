@@ -50,7 +50,7 @@ static int check_file(const char *path, const struct stat *info, int kind, struc
     (void)info;
     (void)at;
     bool is_source = has_ending(path, ".c") || has_ending(path, ".h") || has_ending(path, ".cu");
-    if (kind != FTW_F || !is_source || has_ending(path, "_test.c") || strstr(path, "/src/cli/")) return 0;
+    if (kind != FTW_F || !is_source || has_ending(path, "_test.c") || strstr(path, "/src/program/cli/")) return 0;
     char *text = read_all(path);
     enum { CODE, COMMENT, STRING } state = CODE;
     for (const char *c = text; *c; c++) {

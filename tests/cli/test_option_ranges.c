@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "cli/options.h"
-#include "scene/sample_scene.h"
+#include "sample/sample_scene.h"
 #include "scene/scene_options.h"
 
 /* A struct of options in cli_values, and how the library judges it. */

@@ -1,7 +1,7 @@
 /* history.jsonl of a run that goes on: what is kept is written again, and read back as the same. */
 #include "fuzz.h"
 
-#include "observe/page/run_history.h"
+#include "report/page/run_history.h"
 
 #include <limits.h>
 

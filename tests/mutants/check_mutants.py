@@ -70,18 +70,18 @@ def listed(root, n, folder):
 def check_the_draw():
     """N different lines, each of them changed; the same ones when other lines come and go."""
     shutil.rmtree("drawn", ignore_errors=True)
-    shutil.copytree(SOURCE / "src" / "texture", "drawn/src/texture")
-    first = listed("drawn", 25, "src/texture")
+    shutil.copytree(SOURCE / "src/engine/texture", "drawn/src/engine/texture")
+    first = listed("drawn", 25, "src/engine/texture")
     assert len(first) == 25 and len({re.sub(r": .*", "", where) for where, _, _ in first}) == 25
     for where, old, new in first:
         assert old != new, where
         path, line = where.split(":")[:2]
         assert pathlib.Path("drawn", path).read_text().split("\n")[int(line) - 1].strip() == old, where
         assert not old.startswith(("#", "/*", "//")), where
-    assert listed("drawn", 10, "src/texture") == first[:10]
-    for path in pathlib.Path("drawn/src/texture").glob("*.c"):
+    assert listed("drawn", 10, "src/engine/texture") == first[:10]
+    for path in pathlib.Path("drawn/src/engine/texture").glob("*.c"):
         path.write_text("/* a line more */\n" + path.read_text())
-    moved = listed("drawn", 25, "src/texture")
+    moved = listed("drawn", 25, "src/engine/texture")
     assert [m[1:] for m in moved] == [m[1:] for m in first]
 
 

@@ -9,7 +9,7 @@
 #include "checkpoint_fixture.h"
 #include "io/picture/image.h"
 #include "mesh/files/mesh_io.h"
-#include "observe/page/run_page.h"
+#include "report/page/run_page.h"
 #include "io/model_folder.h"
 #include "io/ply/ply_points.h"
 #include "measure/results_json.h"

@@ -7,7 +7,7 @@
 #include "scene/image_cache.h"
 #include "scene/mask.h"
 #include "scene/photo.h"
-#include "scene/sample_scene.h"
+#include "sample/sample_scene.h"
 
 #define N_PHOTOS 6
 #define PI 3.14159265358979323846

@@ -5,8 +5,8 @@
 #include "io/picture/image.h"
 #include "io/ply/ply_points.h"
 #include "math/camera.h"
-#include "scene/sample_raytrace.h"
-#include "scene/sample_scene.h"
+#include "sample/sample_raytrace.h"
+#include "sample/sample_scene.h"
 #include "scene_fixture.h"
 
 #include <math.h>

@@ -8,8 +8,8 @@
 #include "mesh/files/mesh_io.h"
 #include "mesh/measure/reference_points.h"
 #include "mesh/mesh_bvh.h"
-#include "scene/sample_scene.h"
-#include "scene/sample_work.h"
+#include "sample/sample_scene.h"
+#include "sample/sample_work.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include "dataset_fixture.h"
 
 #include "scene/photo.h"
-#include "scene/sample_scene.h"
+#include "sample/sample_scene.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
 #include "math/camera.h"
 #include "mesh/mesh_draw.h"
 #include "mesh_fixture.h"
-#include "scene/sample_raytrace.h"
+#include "sample/sample_raytrace.h"
 #include "texture/paint.h"
 
 #define FOLDER "paint_scene"

@@ -1,0 +1,322 @@
+/* Cells of space in hash tables, as many tables as parts, so that threads share nothing. */
+#include "surface/extract/point_cells.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARTS 64u      /* whatever the number of threads: the order of points depends on it */
+#define NOWHERE UINT64_MAX
+#define GROWTH 1.25
+#define MOST_WEIGHT 1e6f /* that Poisson reconstruction takes */
+#define MEAN 9         /* position, normal, colour */
+#define PLACES 0xfffffu /* 20 bits for each coordinate of a cell */
+
+typedef struct cell {
+    uint64_t key;
+    float mean[MEAN], weight;
+} cell;
+
+struct splat_cell_part {
+    cell *cells; /* [n] in the order of their first samples */
+    uint32_t n, capacity;
+    uint32_t *slots; /* [n_slots] 1 + number of a cell, 0: free; a power of 2, at most half of them taken */
+    uint32_t n_slots;
+    bool failed;     /* no memory */
+};
+
+uint64_t splat_point_cells_bytes(size_t most_cells)
+{
+    return (uint64_t)most_cells * (2 * sizeof(cell) + 4 * sizeof(uint32_t));
+}
+
+uint64_t splat_surface_agreed_bytes(const splat_mesh_extract_options *options)
+{
+    uint64_t point = SPLAT_SURFACE_POINT_BYTES + SPLAT_SURFACE_WEIGHT_BYTES;
+    return options->n_points * point + splat_point_cells_bytes(options->n_points);
+}
+
+void splat_point_cells_free(splat_point_cells *cells)
+{
+    for (size_t i = 0; i < PARTS && cells->parts; i++) {
+        free(cells->parts[i].cells);
+        free(cells->parts[i].slots);
+    }
+    free(cells->parts);
+    free(cells->order);
+    free(cells->part_begin);
+    free(cells->keys);
+    free(cells->part);
+    memset(cells, 0, sizeof *cells);
+}
+
+splat_status splat_point_cells_init(splat_point_cells *cells, const splat_surface_boxes *boxes, bool background,
+                                    double side, size_t most_cells, int threads, splat_error *error)
+{
+    double inner = 0, outer = 0;
+    for (int k = 0; k < 3; k++) {
+        inner = fmax(inner, boxes->high[k] - boxes->low[k]);
+        outer = fmax(outer, boxes->outer_high[k] - boxes->outer_low[k]);
+    }
+    *cells = (splat_point_cells){.boxes = *boxes, .background = background, .most_cells = most_cells,
+                                 .threads = threads, .side = {side, side * outer / inner}};
+    cells->parts = calloc(PARTS, sizeof *cells->parts);
+    cells->part_begin = malloc((PARTS + 1) * sizeof *cells->part_begin);
+    if (cells->parts && cells->part_begin) return SPLAT_OK;
+    splat_point_cells_free(cells);
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the cells of surface points");
+}
+
+/* ---------------------------------------------------------------- which cell */
+
+static uint64_t key_of(const splat_point_cells *cells, const splat_cell_sample *s)
+{
+    const splat_surface_boxes *b = &cells->boxes;
+    bool inside = splat_surface_is_inside(s->position, b->low, b->high);
+    if (!inside && !(cells->background && splat_surface_is_inside(s->position, b->outer_low, b->outer_high)))
+        return NOWHERE;
+    const double *low = inside ? b->low : b->outer_low;
+    uint64_t key = inside ? 0 : 1;
+    int axis = 0;
+    for (int k = 0; k < 3; k++) {
+        key = key << 20 | ((uint64_t)(((double)s->position[k] - low[k]) / cells->side[!inside]) & PLACES);
+        if (fabsf(s->normal[k]) > fabsf(s->normal[axis])) axis = k;
+    }
+    return key << 3 | (uint64_t)(2 * axis + (s->normal[axis] < 0));
+}
+
+/* splitmix64's last steps. */
+static uint64_t hash_of(uint64_t key)
+{
+    key = (key ^ key >> 30) * 0xbf58476d1ce4e5b9u;
+    key = (key ^ key >> 27) * 0x94d049bb133111ebu;
+    return key ^ key >> 31;
+}
+
+static uint32_t part_of(uint64_t key)
+{
+    return (uint32_t)(hash_of(key) >> 58);
+}
+
+/* ---------------------------------------------------------------- tables */
+
+static void put_slot(splat_cell_part *part, uint32_t number)
+{
+    uint32_t mask = part->n_slots - 1, at = (uint32_t)hash_of(part->cells[number].key) & mask;
+    while (part->slots[at]) at = (at + 1) & mask;
+    part->slots[at] = number + 1;
+}
+
+static bool grow(splat_cell_part *part)
+{
+    uint32_t capacity = part->capacity ? part->capacity + part->capacity / 2 : 256, n_slots = part->n_slots;
+    cell *larger = realloc(part->cells, capacity * sizeof *larger);
+    if (!larger) return false;
+    part->cells = larger;
+    part->capacity = capacity;
+    while (n_slots < 2 * (uint64_t)capacity) n_slots = n_slots ? 2 * n_slots : 512;
+    if (n_slots == part->n_slots) return true;
+    uint32_t *slots = calloc(n_slots, sizeof *slots);
+    if (!slots) return false;
+    free(part->slots);
+    part->slots = slots;
+    part->n_slots = n_slots;
+    for (uint32_t i = 0; i < part->n; i++) put_slot(part, i);
+    return true;
+}
+
+static cell *find_cell(splat_cell_part *part, uint64_t key)
+{
+    if (part->n == part->capacity && !grow(part)) return NULL;
+    uint32_t mask = part->n_slots - 1, at = (uint32_t)hash_of(key) & mask;
+    for (; part->slots[at]; at = (at + 1) & mask)
+        if (part->cells[part->slots[at] - 1].key == key) return &part->cells[part->slots[at] - 1];
+    part->cells[part->n] = (cell){.key = key};
+    part->slots[at] = ++part->n;
+    return &part->cells[part->n - 1];
+}
+
+/* ---------------------------------------------------------------- adding */
+
+static bool make_room(splat_point_cells *cells, size_t n)
+{
+    if (n <= cells->n_room) return true;
+    uint32_t *order = realloc(cells->order, n * sizeof *order);
+    if (order) cells->order = order;
+    uint64_t *keys = realloc(cells->keys, n * sizeof *keys);
+    if (keys) cells->keys = keys;
+    uint8_t *part = realloc(cells->part, n);
+    if (part) cells->part = part;
+    if (order && keys && part) cells->n_room = n;
+    return order && keys && part;
+}
+
+#define BLOCKS 64u /* of samples, for sorting by threads */
+
+/* keys[n] and part[n]; counts[b][p]: samples of a block and a part. Those that lie nowhere are in part PARTS. */
+static void find_parts(splat_point_cells *cells, const splat_cell_sample *samples, const uint8_t *valid, size_t n,
+                       uint32_t counts[BLOCKS][PARTS + 1])
+{
+    size_t length = (n + BLOCKS - 1) / BLOCKS;
+#pragma omp parallel for schedule(static) num_threads(cells->threads)
+    for (size_t b = 0; b < BLOCKS; b++) {
+        memset(counts[b], 0, sizeof counts[b]);
+        for (size_t i = b * length; i < n && i < (b + 1) * length; i++) {
+            cells->keys[i] = !valid || valid[i] ? key_of(cells, &samples[i]) : NOWHERE;
+            cells->part[i] = cells->keys[i] == NOWHERE ? PARTS : (uint8_t)part_of(cells->keys[i]);
+            counts[b][cells->part[i]]++;
+        }
+    }
+}
+
+/* Numbers of the samples by part, in their order within each; those that lie nowhere come last. */
+static void sort_by_part(splat_point_cells *cells, size_t n, uint32_t counts[BLOCKS][PARTS + 1])
+{
+    size_t length = (n + BLOCKS - 1) / BLOCKS;
+    uint32_t sum = 0;
+    for (uint32_t p = 0; p <= PARTS; p++) {
+        cells->part_begin[p] = sum;
+        for (uint32_t b = 0; b < BLOCKS; b++) { /* a count becomes where the block's first of the part goes */
+            uint32_t count = counts[b][p];
+            counts[b][p] = sum;
+            sum += count;
+        }
+    }
+#pragma omp parallel for schedule(static) num_threads(cells->threads)
+    for (size_t b = 0; b < BLOCKS; b++)
+        for (size_t i = b * length; i < n && i < (b + 1) * length; i++)
+            cells->order[counts[b][cells->part[i]]++] = (uint32_t)i;
+}
+
+static void add_to_part(splat_point_cells *cells, uint32_t p, const splat_cell_sample *samples)
+{
+    splat_cell_part *part = &cells->parts[p];
+    for (uint32_t i = cells->part_begin[p]; i < cells->part_begin[p + 1] && !part->failed; i++) {
+        const splat_cell_sample *s = &samples[cells->order[i]];
+        cell *c = find_cell(part, cells->keys[cells->order[i]]);
+        if (!c) {
+            part->failed = true;
+            return;
+        }
+        c->weight += s->weight;
+        float share = s->weight / c->weight;
+        for (int k = 0; k < 3; k++) {
+            c->mean[k] += (s->position[k] - c->mean[k]) * share;
+            c->mean[3 + k] += (s->normal[k] - c->mean[3 + k]) * share;
+            c->mean[6 + k] += (s->color[k] - c->mean[6 + k]) * share;
+        }
+    }
+}
+
+static splat_status insert(splat_point_cells *cells, const splat_cell_sample *samples, const uint8_t *valid, size_t n,
+                           splat_error *error)
+{
+    bool failed = !make_room(cells, n);
+    if (!failed) {
+        uint32_t counts[BLOCKS][PARTS + 1];
+        find_parts(cells, samples, valid, n, counts);
+        sort_by_part(cells, n, counts);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(cells->threads)
+        for (uint32_t p = 0; p < PARTS; p++) add_to_part(cells, p, samples);
+    }
+    cells->n_cells = 0;
+    for (uint32_t p = 0; p < PARTS; p++) {
+        cells->n_cells += cells->parts[p].n;
+        failed = failed || cells->parts[p].failed;
+    }
+    if (!failed) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells of surface points; take fewer "
+                      "`surface_points`", cells->n_cells);
+}
+
+/* All cells as samples, part after part. */
+static splat_cell_sample *read_cells(const splat_point_cells *cells)
+{
+    splat_cell_sample *samples = malloc(cells->n_cells * sizeof *samples);
+    size_t first[PARTS], n = 0;
+    for (uint32_t p = 0; p < PARTS; p++) {
+        first[p] = n;
+        n += cells->parts[p].n;
+    }
+    if (!samples) return NULL;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(cells->threads)
+    for (uint32_t p = 0; p < PARTS; p++) {
+        splat_cell_sample *to = samples + first[p];
+        for (uint32_t i = 0; i < cells->parts[p].n; i++, to++) {
+            memcpy(to, cells->parts[p].cells[i].mean, sizeof(float[MEAN]));
+            to->weight = cells->parts[p].cells[i].weight;
+        }
+    }
+    return samples;
+}
+
+/* Larger cells, from the means of the smaller ones. */
+static splat_status merge(splat_point_cells *cells, splat_error *error)
+{
+    size_t n = cells->n_cells;
+    splat_cell_sample *samples = read_cells(cells);
+    if (!samples) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to merge %zu cells of surface points", n);
+    for (uint32_t p = 0; p < PARTS; p++) {
+        cells->parts[p].n = 0;
+        if (cells->parts[p].slots) memset(cells->parts[p].slots, 0, cells->parts[p].n_slots * sizeof(uint32_t));
+    }
+    for (int k = 0; k < 2; k++) cells->side[k] *= GROWTH;
+    splat_status status = insert(cells, samples, NULL, n, error);
+    free(samples);
+    return status;
+}
+
+splat_status splat_point_cells_add(splat_point_cells *cells, const splat_cell_sample *samples, const uint8_t *valid,
+                                   size_t n, splat_error *error)
+{
+    SPLAT_TRY(insert(cells, samples, valid, n, error));
+    while (cells->n_cells > cells->most_cells) SPLAT_TRY(merge(cells, error));
+    return SPLAT_OK;
+}
+
+/* The length of its mean normal; a cell whose normals cancel makes no point. */
+static float normal_length(const cell *c)
+{
+    const float *normal = c->mean + 3;
+    return sqrtf(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
+}
+
+#define LEAST_LENGTH 1e-6f
+
+static size_t count_points(const splat_cell_part *part)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < part->n; i++) n += normal_length(&part->cells[i]) > LEAST_LENGTH;
+    return n;
+}
+
+/* Points from points->n on, where there is room. */
+static void collect_part(const splat_cell_part *part, splat_surface_points *points)
+{
+    for (uint32_t i = 0; i < part->n; i++) {
+        const cell *c = &part->cells[i];
+        float length = normal_length(c), unit[3];
+        uint8_t color[3];
+        if (!(length > LEAST_LENGTH)) continue;
+        for (int k = 0; k < 3; k++) {
+            unit[k] = c->mean[3 + k] / length;
+            color[k] = (uint8_t)(c->mean[6 + k] + 0.5f);
+        }
+        if (points->weights) points->weights[points->n] = fminf(c->weight, MOST_WEIGHT);
+        splat_surface_points_add(points, c->mean, unit, color);
+    }
+}
+
+void splat_point_cells_collect(const splat_point_cells *cells, splat_surface_points *points)
+{
+    size_t n[PARTS];
+    splat_surface_points of_part[PARTS]; /* the same arrays, each from its own place on */
+#pragma omp parallel for schedule(dynamic, 1) num_threads(cells->threads)
+    for (uint32_t p = 0; p < PARTS; p++) n[p] = count_points(&cells->parts[p]);
+    for (uint32_t p = 0; p < PARTS; p++) {
+        of_part[p] = *points;
+        points->n += n[p];
+    }
+#pragma omp parallel for schedule(dynamic, 1) num_threads(cells->threads)
+    for (uint32_t p = 0; p < PARTS; p++) collect_part(&cells->parts[p], &of_part[p]);
+}

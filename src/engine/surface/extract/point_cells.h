@@ -1,0 +1,45 @@
+/* Many observations of a surface thinned to one point for each cell of space: the mean of what fell into it. */
+#ifndef SPLAT_SUGAR_EXTRACT_POINT_CELLS_H
+#define SPLAT_SUGAR_EXTRACT_POINT_CELLS_H
+
+#include "surface/extract/extract_parts.h"
+
+/* One observation. */
+typedef struct splat_cell_sample {
+    float position[3], normal[3], color[3], weight; /* weight > 0; colour 0 to 255 */
+} splat_cell_sample;
+
+typedef struct splat_cell_part splat_cell_part;
+
+/* Cells of the foreground box, and of the background box around it, which are larger as the box is. Observations whose
+ * normals have different largest components, or signs of them, are kept apart: the two sides of a thin wall. */
+typedef struct splat_point_cells {
+    splat_surface_boxes boxes;
+    bool background;       /* false: what lies outside of the foreground is left out */
+    double side[2];        /* of cells: foreground, background */
+    size_t n_cells, most_cells;
+    int threads;
+    splat_cell_part *parts; /* of the cells, by a hash of their places; each is one thread's work */
+    uint32_t *order, *part_begin; /* of the samples being added: by part */
+    uint64_t *keys;
+    uint8_t *part; /* of every key */
+    size_t n_room; /* of order, keys and part */
+} splat_point_cells;
+
+/* side: of a cell of the foreground. When more than most_cells are needed, all cells grow by a quarter as often as it
+ * takes. Errors: MEMORY; on failure there is nothing to free. */
+splat_status splat_point_cells_init(splat_point_cells *cells, const splat_surface_boxes *boxes, bool background,
+                                    double side, size_t most_cells, int threads, splat_error *error);
+void splat_point_cells_free(splat_point_cells *cells);
+/* Adds n samples, n < 2^32; those with valid[i] == 0 are passed over (valid NULL: none). The result does not depend on
+ * threads, but on the order of samples and calls, by rounding. Errors: MEMORY. */
+splat_status splat_point_cells_add(splat_point_cells *cells, const splat_cell_sample *samples, const uint8_t *valid,
+                                   size_t n, splat_error *error);
+/* Appends a point for each cell, with its weight; there must be room for n_cells. */
+void splat_point_cells_collect(const splat_point_cells *cells, splat_surface_points *points);
+/* Host memory of most_cells. */
+uint64_t splat_point_cells_bytes(size_t most_cells);
+/* What SPLAT_MESH_POINTS_VIEWS needs beside the maps: points and their cells. */
+uint64_t splat_surface_agreed_bytes(const splat_mesh_extract_options *options);
+
+#endif

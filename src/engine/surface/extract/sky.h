@@ -1,0 +1,39 @@
+/* What beyond the foreground is no surface, though views agree on it: sky, and what a splat invented before it. */
+#ifndef SPLAT_SUGAR_EXTRACT_SKY_H
+#define SPLAT_SUGAR_EXTRACT_SKY_H
+
+#include "surface/extract/view_maps.h"
+
+#define SPLAT_SKY_CELLS 32u /* along each side of the background box */
+
+/* Whether the render around a pixel has one colour or an even gradient, so that any depth explains it. */
+bool splat_sky_is_plain(const splat_view_map *map, size_t pixel);
+
+/* What photos say of a pixel's depth. */
+typedef enum splat_sky_opinion {
+    SPLAT_SKY_SILENT,  /* too plain, or no two neighbours far enough to the side */
+    SPLAT_SKY_SURFACE, /* they look alike at this depth, and more than at infinity */
+    SPLAT_SKY_NOTHING
+} splat_sky_opinion;
+
+/* Compares the photo around a pixel of maps->views[view] with those of neighbours, by their correlation: at the pixel's
+ * depth, and at infinity. Silent without splat_view_map.gray. */
+splat_sky_opinion splat_sky_ask_photos(const splat_view_maps *maps, size_t view, size_t pixel);
+
+/* Opinions about the cells of the background box. */
+typedef struct splat_sky {
+    double low[3], side[3];    /* of the cells */
+    uint8_t *is_nothing;       /* [SPLAT_SKY_CELLS]^3 */
+    size_t n_surface, n_nothing; /* pixels that said so */
+} splat_sky;
+
+/* Asks every 24th pixel both ways that is surface beyond the foreground, neither plain nor on a plane. Where most of
+ * those in a cell and the 26 around it say that there is nothing, it is so. Does not depend on threads. *sky is
+ * overwritten; the caller frees it. Errors: MEMORY. */
+splat_status splat_sky_find(const splat_view_maps *maps, const splat_surface_boxes *boxes, int threads, splat_sky *sky,
+                            splat_error *error);
+void splat_sky_free(splat_sky *sky);
+/* False outside of the background box, and where nothing was found out. */
+bool splat_sky_is_nothing(const splat_sky *sky, const float position[3]);
+
+#endif

@@ -1,0 +1,25 @@
+/* Points of the surface that several training views see at the same place. */
+#ifndef SPLAT_SUGAR_EXTRACT_SURFACE_AGREED_H
+#define SPLAT_SUGAR_EXTRACT_SURFACE_AGREED_H
+
+#include "surface/extract/view_maps.h"
+
+/* What became of the pixels that were asked. */
+typedef struct splat_surface_agreed {
+    size_t n_seen;    /* with depth */
+    size_t n_kept;    /* that views agree on */
+    size_t n_against; /* that more views contradict than agree with */
+    double cell;      /* side of the cells that the foreground was thinned to */
+} splat_surface_agreed;
+
+/* Adds to points, which have weights, at most as many as there is room for. The cells are those of the octree, or
+ * larger where that many points do not suffice. A point is the weighted mean of the pixels that fell into its cell,
+ * each the mean of what the views that agree see there; weights are sums over the pixels of
+ *     (views that agree) x (cosine of the angle at which the surface is seen).
+ * Of more than 16 pixels for each point that there is room for, every second, third ... is asked. Does not depend on
+ * threads. Errors: MEMORY, STOPPED. */
+splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surface_boxes *boxes,
+                                 const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
+                                 splat_surface_agreed *agreed, splat_error *error);
+
+#endif

@@ -1,0 +1,130 @@
+/* What all training views see of a splat, together in host memory: depth, normals and colours of every pixel, and which
+ * views look at the same places. */
+#ifndef SPLAT_SUGAR_EXTRACT_VIEW_MAPS_H
+#define SPLAT_SUGAR_EXTRACT_VIEW_MAPS_H
+
+#include "surface/extract/extract_parts.h"
+
+#include <math.h>
+
+#define SPLAT_VIEW_MAP_PIXEL_BYTES 12u /* of host memory: depth, normal, colour, alpha */
+#define SPLAT_VIEW_MAP_PLANE 255       /* the pixel has the depth of a plane */
+#define SPLAT_VIEW_MAP_PLAIN 254       /* the photo is plain there, and no plane was found: any depth explains it */
+#define SPLAT_VIEW_NEIGHBORS 8         /* views that a view is compared with */
+
+/* One training view. */
+typedef struct splat_view_map {
+    uint32_t index;      /* into the dataset's views */
+    splat_camera camera; /* of the maps: their size, not the photo's */
+    float *depth;        /* [height][width], along the camera's axis; 0: no surface */
+    int16_t *normal;     /* [height][width][2], world, towards the camera: splat_normal_decode */
+    uint8_t *rgb;        /* [height][width][3] */
+    uint8_t *alpha;      /* [height][width], 253 times it: a pixel without depth is seen through where this is small;
+                          * or, after splat_planes_find, one of the two: */
+    uint8_t *gray;       /* [height / 2][width / 2], the photo's, after splat_planes_find; NULL: not known */
+    uint32_t n_neighbors, neighbors[SPLAT_VIEW_NEIGHBORS]; /* numbers of maps, the best first */
+} splat_view_map;
+
+/* All of them, in the order of the training views. */
+typedef struct splat_view_maps {
+    size_t n;
+    splat_view_map *views;   /* [n] */
+    float resolution_factor; /* of the maps' sides to the training views' */
+    uint64_t bytes;          /* of host memory that they take */
+} splat_view_maps;
+
+/* The resolution_factor that maps get: the options', or the largest of its halves by area, down to an eighth of the
+ * sides, with which they fit into what max_host_bytes leaves beside the points; 0 when none does. *bytes: what they
+ * take then while they are made and looked at, or at the smallest size when none fits. */
+float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_options *options, uint64_t *bytes);
+
+/* Renders all training views (splat_surface_views) and finds their neighbours. *maps is overwritten; the caller frees
+ * it. A notice tells when the maps are smaller than the options say. Errors: MEMORY (max_host_bytes, or there is none),
+ * STOPPED, and those of rendering; on failure there is nothing to free. */
+splat_status splat_view_maps_make(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
+                                  splat_view_maps *maps, splat_error *error);
+/* Room for n maps with these cameras, without any surface; as splat_view_maps_make otherwise. */
+splat_status splat_view_maps_init(splat_view_maps *maps, size_t n, const splat_camera *cameras, splat_error *error);
+void splat_view_maps_free(splat_view_maps *maps);
+
+/* view_neighbors.c: fills n_neighbors and neighbors of every map, also after depth changed. A neighbour sees the places
+ * that the view sees, from the side: from 256 of its pixels with depth, spread over the picture, each that falls into
+ * the other's picture and is not hidden there by more than a tenth of the distance counts
+ *     (angle / 2 deg)^2 below 2 deg, 1 up to 12 deg, 12 deg / angle up to 45 deg, 0 beyond,
+ * where angle is that between the two rays. The 8 views with the largest sums are the neighbours, of equal sums the
+ * nearer in the list; those below a twentieth of the pixels looked at are none. Does not depend on threads. */
+void splat_view_maps_find_neighbors(splat_view_maps *maps, int threads);
+
+/* ---------------------------------------------------------------- pixels */
+
+/* Number of the pixel at (x, y), or of the nearest one at the picture's sides when that lies beyond them. */
+static inline size_t splat_view_map_pixel(const splat_view_map *map, int x, int y)
+{
+    int width = map->camera.width, height = map->camera.height;
+    x = x < 0 ? 0 : x >= width ? width - 1 : x;
+    y = y < 0 ? 0 : y >= height ? height - 1 : y;
+    return (size_t)y * (size_t)width + (size_t)x;
+}
+
+/* Octahedral: the unit vector divided by the sum of its absolute values, the lower half folded over the corners, 16
+ * bits each. Off by at most 0.004 degrees. (0, 0, 0) and what is not finite: no normal, which is decoded as 0. */
+static inline void splat_normal_encode(const float n[3], int16_t code[2])
+{
+    float sum = fabsf(n[0]) + fabsf(n[1]) + fabsf(n[2]);
+    if (!(sum > 0 && sum < INFINITY)) {
+        code[0] = code[1] = INT16_MIN;
+        return;
+    }
+    float x = n[0] / sum, y = n[1] / sum;
+    if (n[2] < 0) {
+        float folded = (1 - fabsf(y)) * (x < 0 ? -1.0f : 1.0f);
+        y = (1 - fabsf(x)) * (y < 0 ? -1.0f : 1.0f);
+        x = folded;
+    }
+    code[0] = (int16_t)lrintf(x * 32767);
+    code[1] = (int16_t)lrintf(y * 32767);
+}
+
+static inline void splat_normal_decode(const int16_t code[2], float n[3])
+{
+    if (code[0] == INT16_MIN) {
+        n[0] = n[1] = n[2] = 0;
+        return;
+    }
+    float x = (float)code[0] / 32767, y = (float)code[1] / 32767, z = 1 - fabsf(x) - fabsf(y);
+    if (z < 0) {
+        float folded = (1 - fabsf(y)) * (x < 0 ? -1.0f : 1.0f);
+        y = (1 - fabsf(x)) * (y < 0 ? -1.0f : 1.0f);
+        x = folded;
+    }
+    float inverse = 1 / sqrtf(x * x + y * y + z * z);
+    n[0] = x * inverse;
+    n[1] = y * inverse;
+    n[2] = z * inverse;
+}
+
+/* The place in the world at (x, y) of the picture, in pixels with the centre of the first at 1/2, and depth z. */
+static inline void splat_camera_unproject(const splat_camera *c, float x, float y, float z, float world[3])
+{
+    const float local[3] = {(x - c->cx) / c->fx * z, (y - c->cy) / c->fy * z, z};
+    for (int k = 0; k < 3; k++)
+        world[k] = c->center[k] + (c->rotation[k] * local[0] + c->rotation[3 + k] * local[1] +
+                                   c->rotation[6 + k] * local[2]);
+}
+
+/* Where a camera sees a place of the world: image[0], image[1] as above, and image[2] its depth. False where it lies
+ * behind the camera or outside of the picture. */
+static inline bool splat_camera_project(const splat_camera *c, const float world[3], float image[3])
+{
+    const float d[3] = {world[0] - c->center[0], world[1] - c->center[1], world[2] - c->center[2]};
+    const float *r = c->rotation;
+    float x = r[0] * d[0] + r[1] * d[1] + r[2] * d[2], y = r[3] * d[0] + r[4] * d[1] + r[5] * d[2];
+    float z = r[6] * d[0] + r[7] * d[1] + r[8] * d[2];
+    if (!(z > 1e-6f)) return false;
+    image[0] = x / z * c->fx + c->cx;
+    image[1] = y / z * c->fy + c->cy;
+    image[2] = z;
+    return image[0] >= 0 && image[1] >= 0 && image[0] < (float)c->width && image[1] < (float)c->height;
+}
+
+#endif

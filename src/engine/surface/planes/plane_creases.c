@@ -1,0 +1,337 @@
+/* Planes of the scene made to agree with the photos: where two of them meet a photo has an edge, and the line that both
+ * have in common must fall onto it, whatever depth the splat has there. All planes are refined together by Gauss-Newton
+ * with Tukey's weights, as a bundle adjustment of planes under known cameras; where edges say nothing of a plane its
+ * seeds keep it. */
+#include "surface/planes/plane_parts.h"
+
+#include "math/camera.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_GAP 0.04f      /* of the depth, between both planes along the ray of an edge */
+#define LEAST_VIEWS 3u      /* that see two planes meet */
+#define EDGE_SIGMA 1.0      /* pixels: of an edge's place */
+#define EDGE_RUN 8.0        /* pixels of an edge that are off alike */
+#define LEAST_WEIGHT 0.8    /* mean weight of the edges of two planes; outlines of what stands in front have less */
+#define SURE_PASS 3         /* from which on pairs with less are left out */
+#define SEED_SIGMA 0.001    /* of the depth: of a plane's seeds, at least */
+#define SEED_CUT 0.01       /* of the depth, where their weight ends */
+#define SEED_GROUPS 8.0     /* of a plane's seeds: those of one are off alike, as all views see the same splat */
+#define LEAST_LEFT 0.5      /* of a plane's seeds, by weight: with fewer left on it edges and seeds contradict */
+#define MOST_TRIALS 3       /* to refine planes without those that contradict */
+#define DAMPING 1e-4        /* of each unknown: a plane turns about its only edge no more than it must */
+#define N_PASSES 6
+
+/* An edge at which two planes meet, a < b. */
+typedef struct crease {
+    const splat_camera *camera;
+    float x, y; /* in its picture, pixels */
+    uint16_t a, b;
+} crease;
+
+/* Two planes that meet, the lower number first. */
+typedef struct pair {
+    uint32_t n_views, last_view; /* that see it; + 1 */
+    double n, weight;            /* edges, and the sum of their weights in the last pass */
+    bool is_out;
+} pair;
+
+/* Of a plane: sums of weights, and of distances over depth. */
+typedef struct own_seeds {
+    double weight, distance;
+} own_seeds;
+
+typedef struct refiner {
+    const splat_view_maps *maps;
+    const plane_view *views;
+    plane_global *planes;
+    size_t n, size;    /* planes; unknowns: of each plane two tilts about its axes, radians, and a shift */
+    double *matrix, *vector; /* [size][size], [size] */
+    crease *creases;   /* [n_creases] */
+    size_t n_creases;
+    pair *pairs;       /* [n][n] */
+    own_seeds *seeds;  /* [3][n]: now, in the last pass, in the beginning */
+    bool *is_held;     /* [n] keeps to its seeds */
+} refiner;
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static double tukey(double q)
+{
+    return q * q < 1 ? (1 - q * q) * (1 - q * q) : 0;
+}
+
+/* Adds weight * (rows * x + residual)^2; rows: 3 unknowns of each of the planes. */
+static void add(refiner *r, const size_t *planes, size_t n_planes, const double *rows, double residual, double weight)
+{
+    for (size_t i = 0; i < 3 * n_planes; i++) {
+        size_t row = 3 * planes[i / 3] + i % 3;
+        r->vector[row] -= weight * rows[i] * residual;
+        for (size_t k = 0; k < 3 * n_planes; k++)
+            r->matrix[row * r->size + 3 * planes[k / 3] + k % 3] += weight * rows[i] * rows[k];
+    }
+}
+
+/* How n . x - offset changes where x is known. */
+static void rows_of_place(const plane_fit *fit, const double place[3], double rows[3])
+{
+    for (int k = 0; k < 2; k++) rows[k] = dot(fit->axes[k], place) - dot(fit->axes[k], fit->centroid);
+    rows[2] = -1;
+}
+
+/* The line of two planes seen from c lies in the plane through c with the normal m = a s_b - b s_a, s: distances of c.
+ * The residual is the distance of the edge from it in the picture. */
+static void add_crease(refiner *r, const crease *edge, double cut)
+{
+    const splat_camera *c = edge->camera;
+    const size_t planes[2] = {edge->a, edge->b};
+    const plane_fit *fit[2] = {&r->planes[edge->a].fit, &r->planes[edge->b].fit};
+    pair *own = &r->pairs[edge->a * r->n + edge->b];
+    const double x = ((double)edge->x - (double)c->cx) / (double)c->fx;
+    const double y = ((double)edge->y - (double)c->cy) / (double)c->fy;
+    double d[3], at[3], s[2], along[2], right = 0, down = 0, rows[6];
+    for (int k = 0; k < 3; k++) {
+        at[k] = (double)c->center[k];
+        d[k] = (double)c->rotation[k] * x + (double)c->rotation[3 + k] * y + (double)c->rotation[6 + k];
+    }
+    for (int k = 0; k < 2; k++) {
+        s[k] = dot(fit[k]->normal, at) - fit[k]->offset;
+        along[k] = dot(fit[k]->normal, d);
+    }
+    for (int k = 0; k < 3; k++) {
+        double m = fit[0]->normal[k] * s[1] - fit[1]->normal[k] * s[0];
+        right += m * (double)c->rotation[k] / (double)c->fx;
+        down += m * (double)c->rotation[3 + k] / (double)c->fy;
+    }
+    double scale = 1 / (sqrt(right * right + down * down) + 1e-300);
+    double residual = scale * (s[1] * along[0] - s[0] * along[1]), weight = tukey(residual / cut);
+    own->n++;
+    own->weight += weight;
+    if (!(weight > 0)) return;
+    for (int k = 0; k < 2; k++) {
+        double sign = k ? -scale : scale, of_s[3];
+        rows_of_place(fit[k], at, of_s);
+        for (int j = 0; j < 3; j++) {
+            double of_along = j < 2 ? dot(fit[k]->axes[j], d) : 0;
+            rows[3 * k + j] = sign * (s[1 - k] * of_along - along[1 - k] * of_s[j]);
+        }
+    }
+    add(r, planes, 2, rows, residual, weight / (EDGE_SIGMA * EDGE_SIGMA * EDGE_RUN));
+}
+
+/* The splat's seeds keep a plane as well as they agree on it. before: of the last pass; NULL: only measure. */
+static void add_seeds(refiner *r, const plane_view *view, const plane_hypothesis *h, const own_seeds *before)
+{
+    const plane_segment *segment = &view->segments[h->segment];
+    size_t plane = (size_t)h->plane;
+    const plane_fit *fit = &r->planes[plane].fit;
+    if (before && !(before[plane].weight > 0)) return;
+    double sigma = before ? fmax(1.25 * before[plane].distance / before[plane].weight, SEED_SIGMA) : 0;
+    for (uint32_t i = 0; i < segment->n_seeds; i++) {
+        const plane_seed *seed = &view->seeds[segment->first_seed + i];
+        if (seed->line) continue;
+        const double place[3] = {(double)seed->position[0], (double)seed->position[1], (double)seed->position[2]};
+        double distance = plane_distance(fit, seed->position), depth = (double)seed->depth, rows[3];
+        double weight = tukey(distance / (SEED_CUT * depth));
+        if (!(weight > 0)) continue;
+        r->seeds[plane].weight += weight;
+        r->seeds[plane].distance += weight * fabs(distance) / depth;
+        if (!before) continue;
+        rows_of_place(fit, place, rows);
+        add(r, &plane, 1, rows, distance,
+            weight * SEED_GROUPS / (before[plane].weight * sigma * sigma * depth * depth));
+    }
+}
+
+static void add_all_seeds(refiner *r, const own_seeds *before)
+{
+    memset(r->seeds, 0, r->n * sizeof *r->seeds);
+    for (size_t v = 0; v < r->maps->n; v++)
+        for (uint32_t i = 0; i < r->views[v].n_hypotheses; i++)
+            if (r->views[v].hypotheses[i].plane >= 0)
+                add_seeds(r, &r->views[v], &r->views[v].hypotheses[i], before);
+}
+
+/* Cholesky, in place, damped as by Levenberg and Marquardt; an unknown that nothing is said of stays 0. */
+static void solve(refiner *r)
+{
+    size_t n = r->size;
+    double *a = r->matrix, *b = r->vector;
+    for (size_t i = 0; i < n; i++) {
+        double trust = a[i * n + i] * (1 + DAMPING);
+        for (size_t j = 0; j < i; j++) {
+            double sum = a[i * n + j];
+            for (size_t k = 0; k < j; k++) sum -= a[i * n + k] * a[j * n + k];
+            a[i * n + j] = a[j * n + j] > 0 ? sum / a[j * n + j] : 0;
+            trust -= a[i * n + j] * a[i * n + j];
+            b[i] -= a[i * n + j] * b[j];
+        }
+        a[i * n + i] = trust > 0 ? sqrt(trust) : 0;
+        b[i] = a[i * n + i] > 0 ? b[i] / a[i * n + i] : 0;
+    }
+    for (size_t i = n; i-- > 0;) {
+        for (size_t j = i + 1; j < n; j++) b[i] -= a[j * n + i] * b[j];
+        b[i] = a[i * n + i] > 0 ? b[i] / a[i * n + i] : 0;
+    }
+}
+
+static void normalize(double a[3])
+{
+    double inverse = 1 / sqrt(dot(a, a));
+    for (int k = 0; k < 3; k++) a[k] *= inverse;
+}
+
+/* Turns a plane about its centroid and shifts it; the axes stay in it. */
+static void move(plane_fit *fit, const double x[3])
+{
+    double *n = fit->normal, *u = fit->axes[0], *v = fit->axes[1], along;
+    for (int k = 0; k < 3; k++) n[k] += x[0] * u[k] + x[1] * v[k];
+    normalize(n);
+    for (int k = 0; k < 3; k++) fit->centroid[k] += x[2] * n[k];
+    fit->offset = dot(n, fit->centroid);
+    along = dot(u, n);
+    for (int k = 0; k < 3; k++) u[k] -= along * n[k];
+    normalize(u);
+    const double cross[3] = {n[1] * u[2] - n[2] * u[1], n[2] * u[0] - n[0] * u[2], n[0] * u[1] - n[1] * u[0]};
+    along = dot(cross, v) < 0 ? -1 : 1;
+    for (int k = 0; k < 3; k++) v[k] = along * cross[k];
+}
+
+/* The plane that a pixel has, or -1. */
+static int plane_of(const plane_view *view, size_t pixel)
+{
+    uint32_t label = view->labels[pixel], slot = label >> PLANE_LABEL_SHIFT;
+    return slot ? view->segments[(label & PLANE_LABEL_SEGMENT) - 1].planes[slot - 1] : -1;
+}
+
+/* Whether an edge lies where two planes meet, and not where one ends before the other. */
+static bool is_crease(const refiner *r, const splat_camera *c, const plane_view *view, const plane_edge *edge,
+                      crease *found)
+{
+    int a = plane_of(view, edge->own), b = plane_of(view, edge->other);
+    if (a < 0 || b < 0 || a == b) return false;
+    const plane_fit *one = &r->planes[a].fit, *other = &r->planes[b].fit;
+    if (plane_is_parallel(one->normal, other->normal)) return false;
+    float z = plane_depth_at(c, one, (double)edge->x, (double)edge->y);
+    float w = plane_depth_at(c, other, (double)edge->x, (double)edge->y);
+    if (!(z < INFINITY && w < INFINITY && fabsf(w - z) < MOST_GAP * z)) return false;
+    *found = (crease){c, edge->x, edge->y, (uint16_t)(a < b ? a : b), (uint16_t)(a < b ? b : a)};
+    return true;
+}
+
+/* Those of pairs of planes that some views see meet. */
+static void find_creases(refiner *r)
+{
+    size_t n = 0;
+    for (size_t v = 0; v < r->maps->n; v++)
+        for (uint32_t i = 0; i < r->views[v].n_edges; i++) {
+            crease *found = &r->creases[r->n_creases];
+            if (!is_crease(r, &r->maps->views[v].camera, &r->views[v], &r->views[v].edges[i], found)) continue;
+            pair *own = &r->pairs[(size_t)found->a * r->n + found->b];
+            own->n_views += own->last_view != v + 1;
+            own->last_view = (uint32_t)v + 1;
+            r->n_creases++;
+        }
+    for (size_t i = 0; i < r->n_creases; i++)
+        if (r->pairs[r->creases[i].a * r->n + r->creases[i].b].n_views >= LEAST_VIEWS) r->creases[n++] = r->creases[i];
+    r->n_creases = n;
+}
+
+static void add_all_creases(refiner *r, int pass)
+{
+    static const double cuts[N_PASSES] = {10, 7, 5, 3.5, 2.5, 2.5}; /* pixels */
+    for (size_t i = 0; i < r->n * r->n; i++) {
+        pair *own = &r->pairs[i];
+        if (pass >= SURE_PASS && own->weight < LEAST_WEIGHT * own->n) own->is_out = true;
+        own->n = own->weight = 0;
+    }
+    for (size_t i = 0; i < r->n_creases; i++)
+        if (!r->pairs[r->creases[i].a * r->n + r->creases[i].b].is_out) add_crease(r, &r->creases[i], cuts[pass]);
+}
+
+static void make_passes(refiner *r)
+{
+    own_seeds *before = r->seeds + r->n;
+    for (int pass = 0; pass < N_PASSES; pass++) {
+        memcpy(before, r->seeds, r->n * sizeof *before);
+        memset(r->matrix, 0, r->size * r->size * sizeof *r->matrix);
+        memset(r->vector, 0, r->size * sizeof *r->vector);
+        add_all_creases(r, pass);
+        add_all_seeds(r, before);
+        solve(r);
+        for (size_t i = 0; i < r->n; i++) move(&r->planes[i].fit, r->vector + 3 * i);
+    }
+    add_all_seeds(r, NULL);
+}
+
+/* How many others a plane meets, so that the edges of all agree. */
+static uint32_t count_others(const refiner *r, size_t plane)
+{
+    uint32_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        const pair *own = &r->pairs[i < plane ? i * r->n + plane : plane * r->n + i];
+        n += i != plane && !own->is_out && own->weight > 0 && own->weight >= LEAST_WEIGHT * own->n;
+    }
+    return n;
+}
+
+/* Planes that the edges with one other took away from their seeds keep to these: something else is there. Of two lines
+ * or more some say the same of a plane, and are believed. False when there is none; else all planes are as they
+ * were. */
+static bool hold_back(refiner *r, const own_seeds *first, const plane_fit *fits)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < r->n; i++) {
+        bool is_left = r->seeds[i].weight >= LEAST_LEFT * first[i].weight;
+        if (is_left || r->is_held[i] || count_others(r, i) > 1) continue;
+        is_any = r->is_held[i] = true;
+    }
+    if (!is_any) return false;
+    for (size_t i = 0; i < r->n; i++) r->planes[i].fit = fits[i];
+    for (size_t i = 0; i < r->n * r->n; i++)
+        r->pairs[i] = (pair){.n_views = r->pairs[i].n_views, .is_out = r->is_held[i / r->n] || r->is_held[i % r->n]};
+    return true;
+}
+
+static void refine(refiner *r, plane_fit *fits)
+{
+    own_seeds *first = r->seeds + 2 * r->n;
+    find_creases(r);
+    add_all_seeds(r, NULL);
+    memcpy(first, r->seeds, r->n * sizeof *first);
+    for (size_t i = 0; i < r->n; i++) fits[i] = r->planes[i].fit;
+    make_passes(r);
+    for (int trial = 0; trial < MOST_TRIALS && hold_back(r, first, fits); trial++) {
+        memcpy(r->seeds, first, r->n * sizeof *first);
+        make_passes(r);
+    }
+}
+
+splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view *views, plane_global *planes, size_t n,
+                                  splat_error *error)
+{
+    refiner r = {.maps = maps, .views = views, .planes = planes, .n = n, .size = 3 * n};
+    size_t n_edges = 0;
+    for (size_t v = 0; v < maps->n; v++) n_edges += views[v].n_edges;
+    r.matrix = malloc((r.size * r.size + 1) * sizeof *r.matrix);
+    r.vector = malloc((r.size + 1) * sizeof *r.vector);
+    r.pairs = calloc(n * n + 1, sizeof *r.pairs);
+    r.seeds = malloc((3 * n + 1) * sizeof *r.seeds);
+    r.is_held = calloc(n + 1, sizeof *r.is_held);
+    plane_fit *fits = malloc((n + 1) * sizeof *fits);
+    r.creases = malloc((n_edges + 1) * sizeof *r.creases);
+    bool is_made = r.matrix && r.vector && r.pairs && r.seeds && r.is_held && fits && r.creases;
+    if (is_made) refine(&r, fits);
+    free(r.matrix);
+    free(r.vector);
+    free(r.pairs);
+    free(r.seeds);
+    free(r.is_held);
+    free(fits);
+    free(r.creases);
+    return is_made ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to refine %zu planes", n);
+}

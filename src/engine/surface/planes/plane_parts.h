@@ -1,0 +1,283 @@
+/* What the steps of finding planes pass on: plain segments of a photo, seeds around them, planes of one view, planes of
+ * all views, and the cells of a plane that views vote about. */
+#ifndef SPLAT_SUGAR_PLANE_PARTS_H
+#define SPLAT_SUGAR_PLANE_PARTS_H
+
+#include "surface/planes/planes.h"
+#include "surface/planes/planes_bytes.h"
+
+#define PLANE_SLOTS 4           /* planes of a segment */
+#define PLANE_MAX_SEGMENTS 8190 /* of a view: what 13 bits can name */
+#define PLANE_SEGMENT_SEEDS 512 /* of a segment, at most */
+#define PLANE_MAX_LINES 8       /* planes that end at a segment */
+
+/* ---------------------------------------------------------------- one plane (plane_fit.c) */
+
+/* Weighted sums of places. */
+typedef struct plane_moments {
+    double weight, sum[3], square[6]; /* xx, xy, xz, yy, yz, zz */
+} plane_moments;
+
+/* normal . x = offset; the axes lie in the plane, the longer spread first. sigma: standard deviations along the axes
+ * and the normal. Of hypotheses and planes of the scene the normal points to the cameras that see the plane: the two
+ * sides of a thin plate are two planes. */
+typedef struct plane_fit {
+    double normal[3], offset, centroid[3], axes[2][3], sigma[3];
+} plane_fit;
+
+void plane_moments_add(plane_moments *m, const float position[3], double weight);
+/* False without at least three places' weight. */
+bool plane_fit_make(const plane_moments *m, plane_fit *fit);
+static inline double plane_distance(const plane_fit *fit, const float p[3])
+{
+    return fit->normal[0] * (double)p[0] + fit->normal[1] * (double)p[1] + fit->normal[2] * (double)p[2] - fit->offset;
+}
+
+typedef struct plane_global plane_global;
+
+/* ---------------------------------------------------------------- one view */
+
+/* A place on the rim of a segment, where the photo has an edge. Its depth is the splat's or, where a plane of the scene
+ * ends at the edge (plane_lines.c), that of the plane. */
+typedef struct plane_seed {
+    float position[3], depth;
+    uint32_t pixel;         /* of the segment, beside the edge */
+    uint16_t segment, line; /* the plane that ends here + 1; 0: the splat's depth; or: */
+} plane_seed;
+
+#define PLANE_SEED_DOUBTED 0xffffu /* the splat's depth, where a plane that ends there says another */
+#define PLANE_LINE_LOST 0xfffeu    /* the line of a plane that is no more */
+
+static inline bool plane_seed_is_line(const plane_seed *seed)
+{
+    return seed->line > 0 && seed->line < PLANE_LINE_LOST;
+}
+
+/* Whether it says where the segment is. */
+static inline bool plane_seed_counts(const plane_seed *seed)
+{
+    return seed->line < PLANE_LINE_LOST;
+}
+
+typedef struct plane_segment {
+    uint32_t n_pixels, first_seed, n_seeds;
+    uint32_t n_rim;    /* places of the rim that were looked at: seeds, and those where something stands in front */
+    uint32_t n_taken;  /* of the pixels: those that views leave to a plane, after plane_settle */
+    float tolerance;   /* of the depth: seeds on a plane; plane_candidates */
+    uint8_t n_planes;  /* candidates below; those beyond n_strong are only lines of seeds */
+    uint8_t n_strong;
+    uint16_t planes[PLANE_SLOTS];
+} plane_segment;
+
+/* A plane that the seeds of one segment lie on. */
+typedef struct plane_hypothesis {
+    plane_fit fit;
+    double depth; /* of its seeds, mean */
+    uint32_t n_seeds, view, segment;
+    int32_t plane; /* of all views that it belongs to, or -1 */
+} plane_hypothesis;
+
+/* A label: segment + 1 in the lower 13 bits, 0: not plain; above them the slot + 1 of its plane, 0: undecided. */
+#define PLANE_LABEL_SEGMENT 0x1fffu
+#define PLANE_LABEL_SHIFT 13
+
+/* A place of the picture, in pixels, where the photo has an edge between two segments. */
+typedef struct plane_edge {
+    float x, y;
+    uint32_t own, other; /* pixels of them */
+} plane_edge;
+
+#define PLANE_BOUND 64u /* seeds of a ball */
+
+typedef struct plane_view {
+    uint16_t *labels; /* [height][width] */
+    plane_segment *segments;
+    plane_seed *seeds;
+    float (*balls)[4]; /* around every PLANE_BOUND of the seeds: centre and radius; plane_pool_bound */
+    plane_hypothesis *hypotheses;
+    plane_edge *edges;
+    uint32_t n_segments, n_seeds, n_hypotheses, n_edges;
+} plane_view;
+
+void plane_view_free(plane_view *view);
+
+/* Buffers of one thread for the largest view. */
+typedef struct plane_work {
+    uint8_t *rgb;       /* [n][3] */
+    uint16_t *smooth;   /* [3][n], 256ths of a level */
+    uint16_t *gradient; /* [n] */
+    int32_t *component, *queue;
+    float *depth;       /* [n] */
+    uint8_t *mask;
+} plane_work;
+
+splat_status plane_work_make(plane_work *work, size_t n_pixels, splat_error *error);
+void plane_work_free(plane_work *work);
+
+/* plane_segments.c: work->gradient from work->rgb; labels and segments (without seeds) of what is plain. *edge: the
+ * least gradient of an edge. */
+splat_status plane_segments_make(const splat_camera *camera, plane_work *work, plane_view *view, uint16_t *edge,
+                                 splat_error *error);
+/* plane_rim.c: calls the function for about PLANE_SEGMENT_SEEDS pixels of every segment's rim, row by row; direction:
+ * out of the segment. */
+typedef void (*plane_rim_function)(void *user, int x, int y, const float direction[2]);
+splat_status plane_rims_visit(const splat_camera *camera, const plane_view *view, plane_rim_function function,
+                              void *user, splat_error *error);
+/* The pixel t steps along, or -1. */
+long plane_rim_step(const splat_camera *camera, int x, int y, const float direction[2], int t);
+/* plane_edges.c: appends the edge between a rim's pixel and another segment, if there is one beyond, from
+ * work->gradient. */
+void plane_edges_add(const splat_camera *camera, const plane_work *work, plane_view *view, int x, int y,
+                     const float direction[2]);
+/* plane_seeds.c: the seeds of all segments, in their order, and the edges between segments. */
+splat_status plane_seeds_make(const splat_view_map *map, plane_work *work, uint16_t edge, plane_view *view,
+                              splat_error *error);
+void plane_seeds_sort(plane_view *view);
+/* plane_ransac.c: the planes of each segment's seeds. */
+splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view, uint32_t number, uint64_t seed,
+                                   splat_error *error);
+
+/* Seeds that planes are drawn from, one after the other. */
+typedef struct plane_ransac {
+    const plane_seed *seeds;
+    uint32_t *left, n_left; /* seeds without a plane */
+    uint64_t seed;          /* of the random numbers, with these: */
+    uint32_t view, segment, trials;
+    const plane_global *planes;            /* of the lines among the seeds; such a plane is none of the segment's */
+    uint16_t lines[PLANE_MAX_LINES];       /* [n_lines] them */
+    uint32_t n_lines;
+} plane_ransac;
+
+/* The next plane with at least an eighth of n_all seeds, which are taken from those left; false when there is none. */
+bool plane_ransac_next(plane_ransac *r, uint32_t round, uint32_t n_all, plane_hypothesis *h);
+/* Whether the seeds say in all directions where the plane is. */
+bool plane_hypothesis_spreads(const plane_hypothesis *h);
+
+/* ---------------------------------------------------------------- all views */
+
+/* A plane of the scene: a rectangle around its seeds, cut into cells. */
+struct plane_global {
+    plane_fit fit;
+    double low[2], high[2]; /* of the seeds along the axes, from the centroid */
+    double residual;
+    uint32_t n_views;
+    double cell;            /* side of a cell */
+    uint32_t n_cells[2];
+    size_t first_cell;      /* among the cells of all planes */
+};
+
+/* plane_merge.c: fills planes[PLANE_MAX_PLANES]; *n of them. */
+splat_status plane_merge(const splat_view_maps *maps, plane_view *views, plane_global *planes, size_t *n,
+                         splat_error *error);
+
+/* plane_assign.c: the candidates of every segment of a view. */
+void plane_candidates(const splat_camera *camera, plane_view *view, const plane_global *planes, size_t n_planes);
+/* Labels the pixels of segments with planes. */
+void plane_assign(const splat_view_map *map, plane_view *view, const plane_global *planes, plane_work *work);
+
+/* Whether the plane shows the camera its front. */
+static inline bool plane_faces(const splat_camera *c, const plane_fit *fit)
+{
+    return plane_distance(fit, c->center) > 0;
+}
+
+/* Whether two planes that meet in a place are one, whose line says nothing of another one. */
+static inline bool plane_is_parallel(const double a[3], const double b[3])
+{
+    return fabs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) > 0.966; /* 15 degrees */
+}
+
+/* The other side becomes the front. */
+static inline void plane_turn(plane_fit *fit)
+{
+    for (int k = 0; k < 3; k++) fit->normal[k] = -fit->normal[k];
+    fit->offset = -fit->offset;
+}
+
+/* From a camera through a place of its picture: what the world's place gains at one more of depth. */
+static inline void plane_ray(const splat_camera *c, double image_x, double image_y, double ray[3])
+{
+    double x = (image_x - (double)c->cx) / (double)c->fx, y = (image_y - (double)c->cy) / (double)c->fy;
+    for (int k = 0; k < 3; k++)
+        ray[k] = (double)c->rotation[k] * x + (double)c->rotation[3 + k] * y + (double)c->rotation[6 + k];
+}
+
+static inline double plane_distance_of_camera(const splat_camera *c, const plane_fit *fit)
+{
+    double distance = fit->offset;
+    for (int k = 0; k < 3; k++) distance -= fit->normal[k] * (double)c->center[k];
+    return distance;
+}
+
+/* Depth at which a ray meets a plane; INFINITY: nowhere before the camera. */
+static inline float plane_depth_along(const plane_fit *fit, const double ray[3], double distance_of_camera)
+{
+    double along = 0;
+    for (int k = 0; k < 3; k++) along += fit->normal[k] * ray[k];
+    double z = distance_of_camera / along;
+    return z > 1e-6 && z < 1e9 ? (float)z : INFINITY;
+}
+
+/* Depth of a plane along the ray through (x, y) of the picture, from either side; INFINITY: the ray misses it. */
+static inline float plane_depth_at(const splat_camera *c, const plane_fit *fit, double image_x, double image_y)
+{
+    double ray[3];
+    plane_ray(c, image_x, image_y, ray);
+    return plane_depth_along(fit, ray, plane_distance_of_camera(c, fit));
+}
+
+/* The same through the centre of a pixel. */
+static inline float plane_depth_of_either_side(const splat_camera *c, const plane_fit *fit, size_t pixel)
+{
+    size_t width = (size_t)c->width;
+    return plane_depth_at(c, fit, (double)(pixel % width) + 0.5, (double)(pixel / width) + 0.5);
+}
+
+/* And of its front alone. */
+static inline float plane_depth(const splat_camera *c, const plane_fit *fit, size_t pixel)
+{
+    return plane_faces(c, fit) ? plane_depth_of_either_side(c, fit, pixel) : INFINITY;
+}
+
+/* plane_lines.c: where a plane of the scene ends at a segment without one, its line there becomes seeds, if other views
+ * see it end there, too. Of the views only view `number` changes, and of that only seeds. */
+splat_status plane_lines_make(const splat_view_maps *maps, plane_view *views, size_t number,
+                              const plane_global *planes, splat_error *error);
+/* Planes have changed from `before`: lines are of those that are the same. A line whose plane is gone is doubted. */
+void plane_lines_rename(plane_view *view, const plane_global *before, const plane_global *planes, size_t n_planes);
+/* plane_pool.c: balls around the seeds of a view. */
+splat_status plane_pool_bound(plane_view *view, splat_error *error);
+/* Planes of the segments without one, from the seeds of all views that fall into them, instead of
+ * those from their own seeds. All views have balls. Of them only view `number` changes, and of that only hypotheses. */
+splat_status plane_pool_make(const splat_view_maps *maps, plane_view *views, size_t number,
+                             const plane_global *planes, uint64_t seed, splat_error *error);
+/* Whether a good part of a segment lacks a plane. */
+static inline bool plane_segment_is_open(const plane_segment *segment)
+{
+    return segment->n_taken < segment->n_pixels - segment->n_pixels / 4;
+}
+
+/* plane_creases.c: turns and shifts all planes so that the lines in which they meet fall onto the edges of all views.
+ * The planes' order and labels stay. Errors: MEMORY. */
+splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view *views, plane_global *planes, size_t n,
+                                  splat_error *error);
+
+/* plane_votes.c: views that see a cell as surface, and views that see through it to something behind. */
+typedef struct plane_votes {
+    size_t n;            /* cells of all planes */
+    uint16_t *is, *through; /* [n] */
+} plane_votes;
+
+/* stride: of every so many pixels both ways one votes. */
+splat_status plane_votes_make(const splat_view_maps *maps, const plane_view *views, plane_global *planes,
+                              size_t n_planes, int stride, int threads, plane_votes *votes, splat_error *error);
+void plane_votes_free(plane_votes *votes);
+/* The cell of a place of a plane, or SIZE_MAX outside of its rectangle. */
+size_t plane_cell(const plane_global *plane, const float position[3]);
+/* Candidates for segments whose own seeds name none: the surfaces that most of their pixels meet first. */
+void plane_adopt(const splat_view_map *map, plane_view *view, const plane_global *planes, size_t n_planes,
+                 const plane_votes *votes);
+/* Settles what is undecided by the first surface on the ray, and drops what views see through. */
+void plane_settle(const splat_view_map *map, plane_view *view, const plane_global *planes, const plane_votes *votes);
+
+#endif

@@ -1,0 +1,310 @@
+/* Finding planes, from top to bottom: segments, seeds and edges of every view, planes of the scene, pixels of every
+ * view. */
+#include "surface/planes/plane_parts.h"
+
+#include "math/camera.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDS 3       /* at most, in which planes say more of each other */
+#define MOSTLY 0.5     /* of the plain pixels: where so many have a plane, rounds cost little and all are made; else */
+#define LEAST_TAKEN 0.5 /* of a segment's pixels, by its planes */
+#define LEAST_GAIN 0.005 /* a round that brought a plane to less than this part of them is the last */
+#define STRIDE 4       /* of pixels that vote, both ways: every second one makes the same planes */
+#define RIM 4          /* pixels around what a plane has that may lie on it, too */
+#define RIM_PART 0.015f /* of the depth: they do when they are so near */
+
+typedef struct finder {
+    splat_view_maps *maps;
+    const splat_planes_options *options;
+    plane_view *views;      /* [maps->n] */
+    plane_global *planes;   /* [PLANE_MAX_PLANES] */
+    plane_global *first;    /* [PLANE_MAX_PLANES] the same of the first round: those that lines are of */
+    size_t n_planes;
+    int threads;
+    plane_votes votes;
+    uint64_t *taken;        /* [PLANE_MAX_PLANES + 1] pixels that took a plane; last: plain ones */
+} finder;
+
+/* ---------------------------------------------------------------- loops over views */
+
+typedef splat_status (*view_function)(finder *f, size_t number, plane_work *work, splat_error *error);
+
+/* Of several errors the one of the first view. */
+static splat_status for_views(finder *f, view_function function, splat_error *error)
+{
+    splat_status status = SPLAT_OK;
+    splat_error first;
+    size_t failed = SIZE_MAX;
+#pragma omp parallel num_threads(f->threads)
+    {
+        plane_work work = {0};
+        splat_error own;
+        size_t largest = 0;
+        for (size_t i = 0; i < f->maps->n; i++) {
+            size_t n = splat_camera_pixels(&f->maps->views[i].camera);
+            if (n > largest) largest = n;
+        }
+        splat_status own_status = plane_work_make(&work, largest, &own);
+#pragma omp for schedule(dynamic, 1)
+        for (size_t i = 0; i < f->maps->n; i++) {
+            splat_status one = own_status == SPLAT_OK ? function(f, i, &work, &own) : own_status;
+            if (one == SPLAT_OK) continue;
+#pragma omp critical(splat_planes)
+            if (i < failed) {
+                failed = i;
+                status = one;
+                first = own;
+            }
+        }
+        plane_work_free(&work);
+    }
+    if (status != SPLAT_OK && error) *error = first;
+    return status;
+}
+
+/* ---------------------------------------------------------------- steps */
+
+/* The photo at half of its sides: what the views' depth is compared with (sky.c) when the photo is gone. */
+static splat_status keep_gray(splat_view_map *map, const uint8_t *rgb, splat_error *error)
+{
+    size_t stride = 3 * (size_t)map->camera.width, width = (size_t)map->camera.width / 2,
+           height = (size_t)map->camera.height / 2;
+    free(map->gray);
+    map->gray = malloc(width * height + 1);
+    if (!map->gray) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a photo of %zu x %zu", width, height);
+    for (size_t y = 0; y < height; y++)
+        for (size_t x = 0; x < width; x++) {
+            const uint8_t *p = rgb + 2 * y * stride + 6 * x, *q = p + stride;
+            int sum[3];
+            for (int k = 0; k < 3; k++) sum[k] = p[k] + p[3 + k] + q[k] + q[3 + k];
+            map->gray[y * width + x] = (uint8_t)((77 * sum[0] + 150 * sum[1] + 29 * sum[2] + 512) / 1024);
+        }
+    return SPLAT_OK;
+}
+
+static splat_status analyse(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    splat_view_map *map = &f->maps->views[number];
+    plane_view *view = &f->views[number];
+    uint16_t edge;
+    SPLAT_TRY(f->options->photo(f->options->photo_user, number, work->rgb, error));
+    SPLAT_TRY(keep_gray(map, work->rgb, error));
+    SPLAT_TRY(plane_segments_make(&map->camera, work, view, &edge, error));
+    SPLAT_TRY(plane_seeds_make(map, work, edge, view, error));
+    return plane_hypotheses_make(&map->camera, view, (uint32_t)number, f->options->seed, error);
+}
+
+static splat_status assign(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)error;
+    plane_candidates(&f->maps->views[number].camera, &f->views[number], f->planes, f->n_planes);
+    plane_assign(&f->maps->views[number], &f->views[number], f->planes, work);
+    return SPLAT_OK;
+}
+
+static void set_pixel(finder *f, splat_view_map *map, size_t p, size_t plane)
+{
+    const plane_fit *fit = &f->planes[plane].fit;
+    double towards = -fit->offset;
+    float normal[3];
+    map->depth[p] = plane_depth(&map->camera, fit, p);
+    map->alpha[p] = SPLAT_VIEW_MAP_PLANE;
+    for (int k = 0; k < 3; k++) towards += fit->normal[k] * (double)map->camera.center[k];
+    for (int k = 0; k < 3; k++) normal[k] = (float)(towards < 0 ? -fit->normal[k] : fit->normal[k]);
+    splat_normal_encode(normal, map->normal + 2 * p);
+}
+
+/* Pixels of the rim beside those of a plane, which are no longer plain, take the plane when they lie near it.
+ * work->component: the plane of every pixel, or -1. */
+static void write_rim(finder *f, splat_view_map *map, plane_work *work)
+{
+    int width = map->camera.width, height = map->camera.height;
+    size_t n = splat_camera_pixels(&map->camera);
+    for (int pass = 0; pass < RIM; pass++) {
+        size_t n_found = 0;
+        for (size_t i = 0; i < n; i++) {
+            int x = (int)(i % (size_t)width), y = (int)(i / (size_t)width);
+            if (work->component[i] != -1) continue;
+            int32_t plane = -1;
+            if (x > 0 && work->component[i - 1] >= 0) plane = work->component[i - 1];
+            else if (x + 1 < width && work->component[i + 1] >= 0) plane = work->component[i + 1];
+            else if (y > 0 && work->component[i - (size_t)width] >= 0) plane = work->component[i - (size_t)width];
+            else if (y + 1 < height && work->component[i + (size_t)width] >= 0)
+                plane = work->component[i + (size_t)width];
+            if (plane < 0) continue;
+            float z = plane_depth(&map->camera, &f->planes[plane].fit, i), own = map->depth[i];
+            if (!(z < INFINITY) || (own > 0 && !(fabsf(own - z) < RIM_PART * z))) continue;
+            work->queue[n_found++] = (int32_t)i;
+            work->depth[i] = (float)plane;
+        }
+        for (size_t k = 0; k < n_found; k++) {
+            size_t i = (size_t)work->queue[k];
+            work->component[i] = (int32_t)work->depth[i];
+            set_pixel(f, map, i, (size_t)work->component[i]);
+        }
+    }
+}
+
+/* What is plain has no edge where a plane would end: where planes leave most of a segment, as a ground leaves the sky
+ * behind it, they are none of the segment's. */
+static bool has_planes(const plane_segment *segment)
+{
+    return segment->n_taken >= LEAST_TAKEN * segment->n_pixels;
+}
+
+static splat_status write(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)error;
+    splat_view_map *map = &f->maps->views[number];
+    plane_view *view = &f->views[number];
+    size_t n = splat_camera_pixels(&map->camera);
+    uint64_t taken[PLANE_MAX_PLANES + 1] = {0};
+    for (size_t p = 0; p < n; p++) {
+        uint32_t label = view->labels[p], slot = label >> PLANE_LABEL_SHIFT;
+        const plane_segment *segment = &view->segments[label ? (label & PLANE_LABEL_SEGMENT) - 1 : 0];
+        work->component[p] = label ? -2 : -1;
+        if (label) taken[PLANE_MAX_PLANES]++;
+        if (label && !has_planes(segment)) slot = 0;
+        if (label && !slot && map->depth[p] > 0) map->alpha[p] = SPLAT_VIEW_MAP_PLAIN;
+        if (!slot) continue;
+        size_t plane = segment->planes[slot - 1];
+        work->component[p] = (int32_t)plane;
+        set_pixel(f, map, p, plane);
+        taken[plane]++;
+    }
+    write_rim(f, map, work);
+#pragma omp critical(splat_planes)
+    for (size_t i = 0; i <= PLANE_MAX_PLANES; i++) f->taken[i] += taken[i];
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- what the first planes say of the others */
+
+static splat_status settle(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)work;
+    (void)error;
+    plane_adopt(&f->maps->views[number], &f->views[number], f->planes, f->n_planes, &f->votes);
+    plane_settle(&f->maps->views[number], &f->views[number], f->planes, &f->votes);
+    return SPLAT_OK;
+}
+
+static splat_status find_lines(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)work;
+    return plane_lines_make(f->maps, f->views, number, f->first, error);
+}
+
+static splat_status bound_seeds(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)work;
+    return plane_pool_bound(&f->views[number], error);
+}
+
+static splat_status find_in_pool(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)work;
+    return plane_pool_make(f->maps, f->views, number, f->first, f->options->seed, error);
+}
+
+static splat_status assign_again(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    plane_view *view = &f->views[number];
+    size_t n = splat_camera_pixels(&f->maps->views[number].camera);
+    for (size_t p = 0; p < n; p++) view->labels[p] &= PLANE_LABEL_SEGMENT;
+    plane_lines_rename(view, f->first, f->planes, f->n_planes);
+    return assign(f, number, work, error);
+}
+
+/* Views vote about the planes. *share: of the plain pixels, those that are left to one. */
+static splat_status settle_all(finder *f, double *share, splat_error *error)
+{
+    uint64_t n_taken = 0, n_pixels = 0;
+    SPLAT_TRY(plane_votes_make(f->maps, f->views, f->planes, f->n_planes, STRIDE, f->threads, &f->votes, error));
+    splat_status status = for_views(f, settle, error);
+    plane_votes_free(&f->votes);
+    for (size_t v = 0; v < f->maps->n; v++)
+        for (uint32_t i = 0; i < f->views[v].n_segments; i++) {
+            n_taken += f->views[v].segments[i].n_taken;
+            n_pixels += f->views[v].segments[i].n_pixels;
+        }
+    *share = n_pixels ? (double)n_taken / (double)n_pixels : 0;
+    return status;
+}
+
+/* Segments without a plane get seeds where planes end, and hypotheses from all views together; then all planes are made
+ * anew, as those of the first round may be what poor rims made of a better one. */
+static splat_status look_again(finder *f, splat_error *error)
+{
+    memcpy(f->first, f->planes, PLANE_MAX_PLANES * sizeof *f->first);
+    SPLAT_TRY(for_views(f, find_lines, error));
+    SPLAT_TRY(for_views(f, bound_seeds, error));
+    SPLAT_TRY(for_views(f, find_in_pool, error));
+    SPLAT_TRY(plane_merge(f->maps, f->views, f->planes, &f->n_planes, error));
+    return for_views(f, assign_again, error);
+}
+
+static splat_status find(finder *f, splat_error *error)
+{
+    double share = 0, before;
+    SPLAT_TRY(for_views(f, analyse, error));
+    SPLAT_TRY(plane_merge(f->maps, f->views, f->planes, &f->n_planes, error));
+    SPLAT_TRY(for_views(f, assign, error));
+    for (int round = 0;; round++) {
+        before = share;
+        SPLAT_TRY(settle_all(f, &share, error));
+        if (round == ROUNDS || !f->n_planes || (round > 0 && share < MOSTLY && share < before + LEAST_GAIN))
+            break;
+        SPLAT_TRY(look_again(f, error));
+    }
+    SPLAT_TRY(plane_creases_refine(f->maps, f->views, f->planes, f->n_planes, error));
+    return for_views(f, write, error);
+}
+
+static splat_status report(const finder *f, splat_planes_info *info, splat_error *error)
+{
+    memset(info, 0, sizeof *info);
+    info->planes = calloc(PLANE_MAX_PLANES, sizeof *info->planes);
+    if (!info->planes) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a list of planes");
+    info->n = f->n_planes;
+    info->n_plain = f->taken[PLANE_MAX_PLANES];
+    for (size_t i = 0; i < f->n_planes; i++) {
+        const plane_global *from = &f->planes[i];
+        splat_plane *to = &info->planes[i];
+        for (int k = 0; k < 3; k++) to->normal[k] = from->fit.normal[k];
+        to->offset = from->fit.offset;
+        to->residual = from->residual;
+        to->n_views = from->n_views;
+        to->n_pixels = f->taken[i];
+        info->n_pixels += f->taken[i];
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_planes_find(splat_view_maps *maps, const splat_planes_options *options, splat_planes_info *info,
+                               splat_error *error)
+{
+    finder f = {.maps = maps, .options = options, .threads = options->threads > 0 ? options->threads : 1};
+    f.views = calloc(maps->n + 1, sizeof *f.views);
+    f.planes = calloc(PLANE_MAX_PLANES, sizeof *f.planes);
+    f.first = calloc(PLANE_MAX_PLANES, sizeof *f.first);
+    f.taken = calloc(PLANE_MAX_PLANES + 1, sizeof *f.taken);
+    splat_status status = f.views && f.planes && f.first && f.taken
+                              ? find(&f, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for planes of %zu views", maps->n);
+    if (status == SPLAT_OK) status = report(&f, info, error);
+    for (size_t i = 0; f.views && i < maps->n; i++) plane_view_free(&f.views[i]);
+    free(f.views);
+    free(f.planes);
+    free(f.first);
+    free(f.taken);
+    return status;
+}
+
+void splat_planes_info_free(splat_planes_info *info)
+{
+    free(info->planes);
+    memset(info, 0, sizeof *info);
+}

@@ -1,0 +1,160 @@
+/* Refinement begins with a mesh: what it needs, and the Gaussians in its triangles (SuGaR, section 4.3). */
+#include "base/options.h"
+#include "mesh/files/mesh_io.h"
+#include "surface/refine/refine_parts.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* ---------------------------------------------------------------- the mesh */
+
+static splat_status check_mesh(const char *path, int per_face, const splat_mesh *mesh, splat_error *error)
+{
+    if (!splat_bound_is_per_face(per_face))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`gaussians_per_triangle` must be 1, 3, 4 or 6, not %d",
+                          per_face);
+    if (mesh->n_faces == 0)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             mesh->n_vertices ? "it has points but no triangles; make a mesh of the splat first"
+                                              : "the mesh is empty");
+    if (mesh->n_faces > UINT32_MAX / 2 / (size_t)per_face)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             "%zu triangles with %d Gaussians each are more than 2^31; simplify the mesh",
+                             mesh->n_faces, per_face);
+    return SPLAT_OK;
+}
+
+splat_status splat_refine_read_mesh(const char *path, int per_face, splat_mesh *mesh, splat_error *error)
+{
+    SPLAT_TRY(splat_mesh_read(path, mesh, error));
+    splat_mesh_drop_texture(mesh);
+    splat_status status = check_mesh(path, per_face, mesh, error);
+    if (status != SPLAT_OK) splat_mesh_free(mesh);
+    return status;
+}
+
+splat_status splat_refine_describe(const char *path, int per_face, splat_refine_info *info, splat_error *error)
+{
+    splat_mesh mesh;
+    SPLAT_TRY(splat_refine_read_mesh(path, per_face, &mesh, error));
+    *info = (splat_refine_info){.n_vertices = mesh.n_vertices,
+                                .n_faces = mesh.n_faces,
+                                .n_gaussians = mesh.n_faces * (size_t)per_face,
+                                .has_colors = mesh.colors != NULL};
+    splat_mesh_free(&mesh);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- memory */
+
+/* What there is where the arrays will lie. */
+static size_t device_bytes(const splat_backend *backend)
+{
+    return backend->device_bytes ? backend->device_bytes
+                                 : (size_t)sysconf(_SC_PAGESIZE) * (size_t)sysconf(_SC_PHYS_PAGES);
+}
+
+/* Before anything is allocated: a mesh of many million triangles is soon made. */
+static splat_status check_memory(const splat_trainer *t, const splat_mesh *mesh, const char *path, splat_error *error)
+{
+    char need[32], have[32];
+    splat_plan plan;
+    splat_plan_options options;
+    size_t device = device_bytes(t->backend);
+    splat_plan_options_init(&options);
+    splat_plan_init(&plan);
+    options.n_gaussians = mesh->n_faces * (size_t)t->options.refine.gaussians_per_triangle;
+    options.n_vertices = mesh->n_vertices;
+    options.limit_bytes = (size_t)1 << 50; /* only the figure is wanted */
+    SPLAT_TRY(splat_plan_make(t->context, t->scene, &t->options, &options, NULL, &plan, error));
+    splat_bytes_format(plan.total_bytes, need, sizeof need);
+    splat_log(t->context, SPLAT_LOG_NOTICE, "%zu triangles with %zu Gaussians: training will hold about %s",
+              mesh->n_faces, options.n_gaussians, need);
+    if (plan.total_bytes <= device) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_MEMORY, path, SPLAT_NO_OFFSET,
+                         "to refine %zu triangles with %zu Gaussians takes %s, and there are %s; simplify the mesh, or "
+                         "give a `vram_limit`",
+                         mesh->n_faces, options.n_gaussians, need,
+                         splat_bytes_format(device, have, sizeof have));
+}
+
+/* ---------------------------------------------------------------- the Gaussians */
+
+/* Colours and opacities; the rest follows from the mesh. */
+static splat_status begin_free(splat_trainer *t, const splat_bound_start *start, const char *path, splat_error *error)
+{
+    splat_cloud cloud;
+    SPLAT_TRY(splat_cloud_make(&cloud, start->n, t->options.sh_degree, false, error));
+    memcpy(cloud.opacities, start->opacities, start->n * sizeof *cloud.opacities);
+    memcpy(cloud.sh_dc, start->sh_dc, 3 * start->n * sizeof *cloud.sh_dc);
+    for (size_t i = 0; i < start->n; i++) cloud.rotations[4 * i] = 1;
+    splat_status status = splat_trainer_begin_with(t, &cloud, path, 0, error);
+    splat_cloud_free(&cloud);
+    return status;
+}
+
+static splat_status upload_array(splat_trainer *t, int array, const void *host, splat_error *error)
+{
+    size_t words = (size_t)t->bound.rows[array] * t->options.binding->arrays[array].words;
+    SPLAT_TRY(splat_backend_upload(t->backend, t->bound.arrays[array].data, host, 4 * words, error));
+    return splat_backend_synchronize(t->backend, error);
+}
+
+/* The Gaussians that are not bound yet, then what they follow from, then they follow. */
+static splat_status take(splat_trainer *t, const splat_mesh *mesh, const splat_bound_start *start, const char *path,
+                         splat_error *error)
+{
+    uint32_t rows[SPLAT_N_REFINE_ARRAYS] = {[SPLAT_BOUND_vertices] = (uint32_t)mesh->n_vertices,
+                                            [SPLAT_BOUND_plane_scales] = (uint32_t)start->n,
+                                            [SPLAT_BOUND_plane_rotations] = (uint32_t)start->n,
+                                            [SPLAT_REFINE_FACES] = (uint32_t)mesh->n_faces};
+    SPLAT_TRY(splat_bound_resize(t, rows, error));
+    SPLAT_TRY(begin_free(t, start, path, error)); /* all state becomes zero here */
+    SPLAT_TRY(upload_array(t, SPLAT_BOUND_vertices, mesh->vertices, error));
+    SPLAT_TRY(upload_array(t, SPLAT_BOUND_plane_scales, start->plane_scales, error));
+    SPLAT_TRY(upload_array(t, SPLAT_BOUND_plane_rotations, start->plane_rotations, error));
+    SPLAT_TRY(upload_array(t, SPLAT_REFINE_FACES, mesh->faces, error));
+    SPLAT_TRY(splat_refine_restored(t, error));
+    return splat_refine_follow(t, error);
+}
+
+static splat_status bind(splat_trainer *t, const splat_mesh *mesh, const char *path, splat_error *error)
+{
+    splat_bound_start start;
+    SPLAT_TRY(splat_bound_initialize(mesh, t->options.refine.gaussians_per_triangle, &start, error));
+    splat_status status = take(t, mesh, &start, path, error);
+    splat_bound_start_free(&start);
+    return status;
+}
+
+void splat_refine_input_init_sized(splat_refine_input *input, size_t size)
+{
+    const splat_refine_input defaults = {0};
+    splat_options_give(input, size, &defaults, sizeof defaults);
+}
+
+static splat_status start(splat_trainer *t, const splat_refine_input *input, splat_mesh *mesh, splat_error *error)
+{
+    bool is_mip = input->render_mode == SPLAT_RENDER_MIP;
+    SPLAT_TRY(check_memory(t, mesh, input->mesh_path, error));
+    SPLAT_TRY(splat_refine_check_coverage(t, mesh, input->mesh_path, error));
+    if (!mesh->colors) SPLAT_TRY(splat_refine_color(t, input->splat_path, mesh, error));
+    SPLAT_TRY(splat_model_set_render_mode(t->model, is_mip ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC,
+                                          is_mip ? t->options.kernel_size : 0, error));
+    return bind(t, mesh, input->mesh_path, error);
+}
+
+splat_status splat_trainer_start_refine(splat_trainer *t, const splat_refine_input *input, splat_error *error)
+{
+    splat_mesh mesh;
+    splat_refine_input own;
+    splat_refine_input_init(&own);
+    SPLAT_TRY(splat_options_take(&own, input, "splat_refine_input", error));
+    if (t->options.binding != &splat_refine_binding)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the trainer was made without options of a refinement");
+    if (!own.mesh_path) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a refinement needs a mesh");
+    SPLAT_TRY(splat_refine_read_mesh(own.mesh_path, t->options.refine.gaussians_per_triangle, &mesh, error));
+    splat_status status = start(t, &own, &mesh, error);
+    splat_mesh_free(&mesh);
+    return status;
+}

@@ -1,0 +1,513 @@
+/* Meshes from splats: a sphere of flat, opaque Gaussians, seen by the cameras of the sample scene, comes back as one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "mesh/mesh.h"
+#include "mesh/files/mesh_io.h"
+#include "scene/scene.h"
+#include "surface/extract/extract_parts.h"
+#include "scene_fixture.h"
+#include "sphere_fixture.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* What a mesh can be made of. */
+static const struct { splat_mesh_method method; splat_mesh_point_source points; const char *path; } ways[] = {
+    {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_LEVEL, "out/level.ply"},
+    {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_DEPTH, "out/depth.ply"},
+    {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_CENTERS, "out/centers.ply"},
+    {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_VIEWS, "out/views.ply"},
+    {SPLAT_MESH_TSDF, SPLAT_MESH_POINTS_LEVEL, "out/tsdf.ply"}};
+enum { N_WAYS = sizeof ways / sizeof ways[0] };
+
+static splat_mesh_extract_options small_options(int way)
+{
+    splat_mesh_extract_options o;
+    splat_mesh_extract_options_init(&o);
+    o.method = ways[way].method;
+    o.points = ways[way].points;
+    o.n_points = 40000;
+    o.poisson_depth = 7;
+    o.density_quantile = 0;
+    o.background = false;
+    o.has_bbox = true;
+    for (int k = 0; k < 3; k++) {
+        o.bbox_low[k] = center[k] - 1.2;
+        o.bbox_high[k] = center[k] + 1.2;
+    }
+    o.voxel_size = 0.04;
+    o.target_vertices = 3000;
+    return o;
+}
+
+static splat_status extract(splat_context *context, const char *ply, const splat_mesh_extract_options *o,
+                            const char *path, splat_mesh_extract_info *info, splat_error *error)
+{
+    splat_scene *scene = open_scene(context);
+    splat_model *model;
+    must(splat_model_load(context, ply, &model, error), error);
+    splat_status status = splat_mesh_extract(context, scene, model, o, &path, 1, info, error);
+    splat_model_destroy(model);
+    splat_scene_close(scene);
+    return status;
+}
+
+/* Distances from the sphere, and how many faces point outward. */
+static void measure(const splat_mesh *mesh, double *mean, double *outward)
+{
+    double sum = 0;
+    size_t n_out = 0;
+    for (size_t i = 0; i < mesh->n_vertices; i++) {
+        double d2 = 0;
+        for (int k = 0; k < 3; k++) d2 += pow((double)mesh->vertices[3 * i + k] - center[k], 2);
+        sum += fabs(sqrt(d2) - RADIUS);
+    }
+    for (size_t f = 0; f < mesh->n_faces; f++) {
+        double cross[3], dot = 0;
+        splat_mesh_face_cross(mesh, f, cross);
+        for (int k = 0; k < 3; k++)
+            dot += cross[k] * ((double)mesh->vertices[3 * (size_t)mesh->faces[3 * f] + k] - center[k]);
+        n_out += dot > 0;
+    }
+    *mean = sum / (double)mesh->n_vertices;
+    *outward = (double)n_out / (double)mesh->n_faces;
+}
+
+static void a_sphere_comes_back(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    write_sphere("sphere.ply", 6);
+    for (int way = 0; way < N_WAYS; way++) {
+        const char *path = ways[way].path;
+        splat_mesh_extract_options o = small_options(way);
+        splat_mesh_extract_info info;
+        splat_mesh mesh;
+        splat_error error;
+        double mean, outward;
+        must(extract(context, "sphere.ply", &o, path, &info, &error), &error);
+        must(splat_mesh_read(path, &mesh, &error), &error);
+        assert_int_equal(mesh.n_vertices, info.n_vertices);
+        assert_int_equal(mesh.n_faces, info.n_faces);
+        measure(&mesh, &mean, &outward);
+        print_message("%s: %zu vertices (%zu before), %.4f from the sphere in the mean, %.1f %% outward\n", path,
+                      info.n_vertices, info.n_vertices_first, mean, 100 * outward);
+        assert_true(mean < 0.02); /* half a voxel, a cell of Poisson; the discs stand 0.01 off at their rims */
+        assert_true(outward > 0.98);
+        assert_true(info.n_vertices > 800 && info.n_vertices <= 3300);
+        size_t n_red = 0;
+        for (size_t i = 0; i < mesh.n_vertices; i++)
+            n_red += mesh.colors[4 * i] > 200 && mesh.colors[4 * i + 1] < 60 && mesh.colors[4 * i + 3] == 255;
+        assert_true((double)n_red > 0.97 * (double)mesh.n_vertices);
+        assert_non_null(mesh.normals);
+        splat_mesh_free(&mesh);
+    }
+    splat_context_destroy(context);
+}
+
+/* A sheet of discs is a shell for marching cubes: an outer and an inner side. The inner one is seen by no view, and
+ * goes unless told otherwise. */
+static void density_makes_a_shell(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(0);
+    splat_mesh_extract_info info[2];
+    splat_scene *scene = open_scene(context);
+    splat_model *model;
+    splat_mesh mesh;
+    splat_error error;
+    double mean, outward;
+    const char *const paths[2] = {"out/mc_low.ply", "out/mc_high.ply"};
+    write_sphere("sphere.ply", 6);
+    must(splat_model_load(context, "sphere.ply", &model, &error), &error);
+    o.method = SPLAT_MESH_MARCHING_CUBES;
+    o.n_levels = 2;
+    o.levels[1] = 0.6f;
+    o.target_vertices = 0;
+    assert_int_equal(splat_mesh_extract_count(&o), 2);
+    must(splat_mesh_extract(context, scene, model, &o, paths, 1, info, &error), &error);
+    size_t n_outer = info[0].n_faces;
+    assert_true(info[0].n_faces_unseen > n_outer / 2);
+    assert_int_equal(info[0].n_faces + info[0].n_faces_unseen, info[0].n_faces_first);
+    must(splat_mesh_read(paths[0], &mesh, &error), &error);
+    measure(&mesh, &mean, &outward);
+    assert_true(outward > 0.999);
+    splat_mesh_free(&mesh);
+    o.least_seen = 0;
+    o.unseen_rim = -1;
+    must(splat_mesh_extract(context, scene, model, &o, paths, 1, info, &error), &error);
+    double area[2];
+    for (int i = 0; i < 2; i++) {
+        must(splat_mesh_read(paths[i], &mesh, &error), &error);
+        measure(&mesh, &mean, &outward);
+        print_message("level %g: %zu vertices, %.4f from the sphere, %.1f %% outward\n", (double)o.levels[i],
+                      mesh.n_vertices, mean, 100 * outward);
+        assert_true(mean < 0.05 && outward > 0.45 && outward < 0.6);
+        assert_int_equal(info[i].n_gaussians, N_DISCS);
+        assert_true(mesh.colors[0] > 200 && mesh.colors[1] < 60);
+        area[i] = mean;
+        splat_mesh_free(&mesh);
+    }
+    assert_true(area[1] < area[0]); /* a higher level lies deeper, nearer to the discs */
+    o.max_host_bytes = 1 << 19;
+    assert_failure(splat_mesh_extract(context, scene, model, &o, paths, 1, info, &error), SPLAT_ERROR_MEMORY, &error,
+                   "use larger voxels");
+    splat_model_destroy(model);
+    splat_scene_close(scene);
+    splat_context_destroy(context);
+}
+
+/* A box much smaller than the sphere: levels of voxels around it bring the rest, and voxels grow until they fit. */
+static void fusion_reaches_beyond_the_box(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(N_WAYS - 1);
+    splat_mesh_extract_info info[3];
+    splat_error error;
+    write_sphere("sphere.ply", 6);
+    o.target_vertices = 0;
+    o.voxel_size = 0;
+    for (int k = 0; k < 3; k++) { /* its faces cut the sphere; voxels are a 320th of 9 */
+        o.bbox_low[k] = center[k] - (k == 2 ? 0.6 : 0.5) * RADIUS;
+        o.bbox_high[k] = center[k] + (k == 0 ? 9 : 0.6) * RADIUS;
+    }
+    for (int i = 0; i < 3; i++) {
+        splat_mesh mesh;
+        double mean, outward;
+        o.background = i > 0;
+        o.max_host_bytes = i == 2 ? 5 << 18 : 0;
+        must(extract(context, "sphere.ply", &o, "out/levels.ply", &info[i], &error), &error);
+        must(splat_mesh_read("out/levels.ply", &mesh, &error), &error);
+        measure(&mesh, &mean, &outward);
+        double low = 0, area = splat_mesh_area(&mesh) / (4 * 3.14159265 * RADIUS * RADIUS);
+        for (size_t v = 0; v < mesh.n_vertices; v++)
+            low = fmin(low, (double)mesh.vertices[3 * v] - center[0]);
+        print_message("%d: %zu vertices, %.4f from the sphere, down to %.3f, area %.3f\n", i, mesh.n_vertices, mean,
+                      low, area);
+        assert_true(mean < 0.03 && outward > 0.95);
+        assert_true(i ? low < -0.97 * RADIUS : low > -0.6 * RADIUS);
+        splat_mesh_free(&mesh);
+    }
+    assert_true(info[1].n_vertices > info[0].n_vertices + 500);
+    assert_true(info[2].n_vertices < info[1].n_vertices * 3 / 4);
+    o.voxel_size = 0.01;
+    assert_failure(extract(context, "sphere.ply", &o, "out/levels.ply", info, &error), SPLAT_ERROR_MEMORY, &error,
+                   "use larger");
+    splat_context_destroy(context);
+}
+
+/* The density's levels go on around a box that cuts the sphere. */
+static void density_reaches_beyond_the_box(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(0);
+    splat_mesh_extract_info info;
+    splat_error error;
+    write_sphere("sphere.ply", 6);
+    o.method = SPLAT_MESH_MARCHING_CUBES;
+    o.target_vertices = 0;
+    o.bbox_low[0] = center[0];
+    for (int around = 0; around < 2; around++) {
+        splat_mesh mesh;
+        double low = 0;
+        size_t n_left = 0;
+        o.background = around;
+        must(extract(context, "sphere.ply", &o, "out/density.ply", &info, &error), &error);
+        must(splat_mesh_read("out/density.ply", &mesh, &error), &error);
+        for (size_t v = 0; v < mesh.n_vertices; v++) {
+            low = fmin(low, (double)mesh.vertices[3 * v] - center[0]);
+            n_left += (double)mesh.vertices[3 * v] < center[0] - 0.08; /* two voxels of the box */
+        }
+        print_message("%zu vertices, %zu beyond, down to %.3f\n", mesh.n_vertices, n_left, low);
+        if (around) /* the third level has voxels of 0.16, and Gaussians half as thick */
+            assert_true(low < -RADIUS && low > -1.35 * RADIUS && n_left > 200 && 2 * n_left < mesh.n_vertices);
+        else
+            assert_true(n_left == 0);
+        splat_mesh_free(&mesh);
+    }
+    splat_context_destroy(context);
+}
+
+/* Outliers go when they are asked to, and projection moves the vertices. */
+static void points_are_thinned_and_met(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(0);
+    splat_mesh_extract_info all, usual, few, met;
+    splat_mesh plain, projected;
+    splat_error error;
+    double mean, outward;
+    write_sphere("sphere.ply", 6);
+    o.outlier_neighbors = 0;
+    must(extract(context, "sphere.ply", &o, "out/all.ply", &all, &error), &error);
+    o.outlier_neighbors = 20;
+    must(extract(context, "sphere.ply", &o, "out/usual.ply", &usual, &error), &error);
+    o.outlier_std = 1;
+    must(extract(context, "sphere.ply", &o, "out/few.ply", &few, &error), &error);
+    print_message("%zu points, %zu, %zu\n", all.n_points, usual.n_points, few.n_points);
+    assert_true(few.n_points < usual.n_points && usual.n_points <= all.n_points);
+    assert_true(few.n_points > all.n_points / 2);
+    o.outlier_std = 20;
+    o.project = true;
+    must(extract(context, "sphere.ply", &o, "out/met.ply", &met, &error), &error);
+    must(splat_mesh_read("out/usual.ply", &plain, &error), &error);
+    must(splat_mesh_read("out/met.ply", &projected, &error), &error);
+    assert_int_equal(plain.n_vertices, projected.n_vertices);
+    assert_memory_not_equal(plain.vertices, projected.vertices, 3 * plain.n_vertices * sizeof(float));
+    assert_memory_equal(plain.faces, projected.faces, 3 * plain.n_faces * sizeof *plain.faces);
+    measure(&projected, &mean, &outward);
+    assert_true(mean < 0.02 && outward > 0.98);
+    splat_mesh_free(&plain);
+    splat_mesh_free(&projected);
+    o.outlier_neighbors = 1;
+    assert_failure(extract(context, "sphere.ply", &o, "out/met.ply", &met, &error), SPLAT_ERROR_ARGUMENT, &error,
+                   "outlier_neighbors");
+    splat_context_destroy(context);
+}
+
+/* Vertices too far from the sphere's points go: with less reach more, without any none. */
+static void unsupported_surface_is_trimmed(void **state)
+{
+    (void)state;
+    static const double reach[] = {0, 1000, 1.5, 0.2};
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(0);
+    splat_mesh_extract_info info[4];
+    splat_error error;
+    write_sphere("sphere.ply", 6);
+    o.target_vertices = 0;
+    o.min_component_faces = 0;
+    for (int i = 0; i < 4; i++) {
+        o.support_trim = reach[i];
+        must(extract(context, "sphere.ply", &o, "out/trimmed.ply", &info[i], &error), &error);
+    }
+    print_message("vertices: %zu, within 1.5 %zu, within 0.2 %zu\n", info[0].n_vertices, info[2].n_vertices,
+                  info[3].n_vertices);
+    assert_int_equal(info[1].n_vertices, info[0].n_vertices);
+    assert_true(info[2].n_vertices <= info[0].n_vertices && 10 * info[2].n_vertices > 9 * info[0].n_vertices);
+    assert_true(info[3].n_vertices < info[2].n_vertices && info[3].n_vertices > 0);
+    splat_context_destroy(context);
+}
+
+static void threads_do_not_change_a_byte(void **state)
+{
+    (void)state;
+    for (int way = 0; way < N_WAYS; way++) {
+        uint8_t *files[2];
+        size_t sizes[2];
+        for (int i = 0; i < 2; i++) {
+            splat_context *context = open_cpu(1 + 2 * i);
+            splat_mesh_extract_options o = small_options(way);
+            splat_mesh_extract_info info;
+            splat_error error;
+            must(extract(context, "sphere.ply", &o, "out/threads.ply", &info, &error), &error);
+            must(splat_file_read("out/threads.ply", &files[i], &sizes[i], &error), &error);
+            splat_context_destroy(context);
+        }
+        assert_int_equal(sizes[0], sizes[1]);
+        assert_memory_equal(files[0], files[1], sizes[0]);
+        free(files[0]);
+        free(files[1]);
+    }
+}
+
+/* Of n x n points in a square, and the first 100 of them once more. */
+static int depth_of_grid(int n, int most)
+{
+    int depth = -1;
+    size_t n_grid = (size_t)n * (size_t)n, n_points = n_grid + 100;
+    float *positions = calloc(n_points, 3 * sizeof *positions);
+    for (size_t i = 0; i < n_points; i++) {
+        size_t k = i % n_grid;
+        positions[3 * i] = (float)(k % (size_t)n) / (float)(n - 1);
+        positions[3 * i + 2] = (float)(k / (size_t)n) / (float)(n - 1);
+    }
+    splat_error error;
+    must(splat_extract_depth(positions, n_points, most, 2, &depth, &error), &error);
+    free(positions);
+    return depth;
+}
+
+/* floor(log2(1.1 (n - 1))) between 6 and the most. A distance of 0 says nothing. */
+static void points_choose_the_depth(void **state)
+{
+    (void)state;
+    assert_int_equal(depth_of_grid(21, 10), 6); /* 4 */
+    assert_int_equal(depth_of_grid(101, 10), 6);
+    assert_int_equal(depth_of_grid(129, 10), 7);
+    assert_int_equal(depth_of_grid(257, 10), 8);
+    assert_int_equal(depth_of_grid(257, 7), 7);
+    assert_int_equal(depth_of_grid(513, 10), 9);
+    const float alone[6] = {1, 2, 3, 1, 2, 3};
+    int depth;
+    splat_error error;
+    must(splat_extract_depth(alone, 2, 9, 1, &depth, &error), &error);
+    assert_int_equal(depth, 9);
+}
+
+/* Two levels give two meshes of the same rays, the fainter one outside. */
+static void each_level_has_its_mesh(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {"out/level01.ply", "out/level01.obj", "out/level06.ply", "out/level06.obj"};
+    splat_context *context = open_cpu(2);
+    splat_scene *scene = open_scene(context);
+    splat_mesh_extract_options o = small_options(0);
+    splat_mesh_extract_info info[2];
+    splat_model *model;
+    splat_mesh mesh;
+    splat_error error;
+    double volumes[2];
+    o.levels[0] = 0.1f;
+    o.levels[1] = 0.6f;
+    o.n_levels = 2;
+    must(splat_model_load(context, "sphere.ply", &model, &error), &error);
+    must(splat_mesh_extract(context, scene, model, &o, paths, 2, info, &error), &error);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 2; k++) {
+            must(splat_mesh_read(paths[2 * i + k], &mesh, &error), &error);
+            assert_int_equal(mesh.n_vertices, info[i].n_vertices);
+            volumes[i] = splat_mesh_volume(&mesh);
+            splat_mesh_free(&mesh);
+        }
+    print_message("volumes %.4f and %.4f, the sphere's %.4f\n", volumes[0], volumes[1],
+                  4 / 3.0 * 3.14159265358979 * RADIUS * RADIUS * RADIUS);
+    assert_true(volumes[0] > volumes[1] && volumes[1] > 1.9); /* wound outward; nobody sees the bottom */
+    splat_model_destroy(model);
+    close_training(context, scene, NULL);
+}
+
+static void bad_options_are_told(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_info info[SPLAT_MESH_LEVELS];
+    splat_error error;
+    static const struct { float levels[2]; size_t n; } wrong[] = {{{0.3f}, 0}, {{0.3f}, 9}, {{0}, 1}, {{1}, 1},
+                                                                  {{NAN}, 1}, {{0.3f, 0.3f}, 2}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        splat_mesh_extract_options o = small_options(0);
+        memcpy(o.levels, wrong[i].levels, sizeof wrong[i].levels);
+        o.n_levels = wrong[i].n;
+        assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
+        assert_non_null(strstr(error.message, "level"));
+    }
+    splat_mesh_extract_options o = small_options(0);
+    o.resolution_factor = 0;
+    assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
+    o = small_options(0);
+    o.least_seen = 2;
+    assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "least_seen"));
+    o = small_options(0);
+    o.points = (splat_mesh_point_source)4;
+    assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
+    write_discs("empty.ply", 0, center, 0, 0);
+    o = small_options(0);
+    assert_int_equal(extract(context, "empty.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_FORMAT);
+    splat_scene *scene = open_scene(context);
+    splat_model *model;
+    const char *path = "out/no.ply";
+    size_t n_train = scene->dataset.n_train;
+    must(splat_model_load(context, "sphere.ply", &model, &error), &error);
+    scene->dataset.n_train = 1;
+    assert_int_equal(splat_mesh_extract(context, scene, model, &o, &path, 1, info, &error), SPLAT_ERROR_FORMAT);
+    assert_non_null(strstr(error.message, "two training views"));
+    scene->dataset.n_train = n_train;
+    splat_model_destroy(model);
+    close_training(context, scene, NULL);
+}
+
+static void names_have_numbers_without_a_point(void **state)
+{
+    (void)state;
+    static const struct { float value; const char *name; } wanted[] = {
+        {0.3f, "03"}, {0.25f, "025"}, {0.05f, "005"}, {1, "10"}, {0.5f, "05"}, {12, "120"}, {1e-5f, "1e-05"}};
+    char text[32];
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        assert_string_equal(splat_number_name(text, wanted[i].value), wanted[i].name);
+}
+
+static bool stop_at_once(void *user, const char *stage, double fraction)
+{
+    (void)stage;
+    (void)fraction;
+    ++*(int *)user;
+    return false;
+}
+
+static void bad_input_is_told(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(0);
+    splat_mesh_extract_info info;
+    splat_error error;
+    write_sphere("faint.ply", -9);
+    remove("out/no.ply"); /* of a run that failed */
+    for (int way = 0; way < N_WAYS; way++) {
+        o = small_options(way);
+        assert_int_equal(extract(context, "faint.ply", &o, "out/no.ply", &info, &error),
+                         o.method == SPLAT_MESH_TSDF || o.points == SPLAT_MESH_POINTS_DEPTH ||
+                                 o.points == SPLAT_MESH_POINTS_VIEWS
+                             ? SPLAT_ERROR_NUMERIC
+                             : SPLAT_ERROR_FORMAT);
+        for (int k = 0; k < 3; k++) { /* far away from everything */
+            o.bbox_low[k] = 1000;
+            o.bbox_high[k] = 1001;
+        }
+        assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_NUMERIC);
+        assert_non_null(strstr(error.message, "bboxmin"));
+        o = small_options(way);
+        int n_calls = 0;
+        o.progress = stop_at_once;
+        o.progress_user = &n_calls;
+        assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_STOPPED);
+        assert_int_equal(n_calls, 1);
+        o = small_options(way);
+        o.max_host_bytes = 10000;
+        assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_MEMORY);
+        assert_non_null(strstr(error.message, "`max_host_memory`"));
+    }
+    o = small_options(0);
+    o.bbox_high[1] = o.bbox_low[1];
+    assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_ARGUMENT);
+    o = small_options(0);
+    o.density_quantile = 1;
+    assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_ARGUMENT);
+    o = small_options(0);
+    o.support_trim = -1;
+    assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", &info, &error), SPLAT_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "support_trim"));
+    o = small_options(0);
+    assert_int_equal(extract(context, "sphere.ply", &o, "out/no.stl", &info, &error), SPLAT_ERROR_ARGUMENT);
+    assert_false(splat_path_exists("out/no.ply"));
+    splat_context_destroy(context);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sphere_comes_back),
+        cmocka_unit_test(density_makes_a_shell),
+        cmocka_unit_test(fusion_reaches_beyond_the_box),
+        cmocka_unit_test(density_reaches_beyond_the_box),
+        cmocka_unit_test(points_are_thinned_and_met),
+        cmocka_unit_test(unsupported_surface_is_trimmed),
+        cmocka_unit_test(threads_do_not_change_a_byte), /* reads what the first one wrote */
+        cmocka_unit_test(points_choose_the_depth),
+        cmocka_unit_test(each_level_has_its_mesh),
+        cmocka_unit_test(bad_input_is_told),
+        cmocka_unit_test(bad_options_are_told),
+        cmocka_unit_test(names_have_numbers_without_a_point),
+    };
+    return cmocka_run_group_tests_name("mesh extraction", tests, NULL, NULL);
+}

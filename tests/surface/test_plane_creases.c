@@ -1,0 +1,272 @@
+/* Planes that a splat has a little off are put where the photos have the edges in which they meet. */
+#include "plane_fixture.h"
+#include "surface/planes/plane_parts.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define PI 3.14159265358979
+
+/* ---------------------------------------------------------------- a room whose splat is wrong at one wall */
+
+/* People who look for the corners of the wall x = 3. */
+static void walk(splat_camera *cameras, size_t n, int width)
+{
+    for (size_t i = 0; i < n; i++) {
+        double a = 2 * PI * (double)i / (double)n;
+        double from[3] = {-0.4 + 1.2 * cos(a), 0.9 * sin(a), 1.5 + 0.3 * sin(5 * a)};
+        double to[3] = {3, i % 3 == 0 ? 1.6 : i % 3 == 1 ? -1.6 : 0, i % 2 ? 1.2 : 2.6};
+        cameras[i] = room_camera(from, to, width, 3 * width / 4, 0.6 * width);
+    }
+}
+
+static bool is_of_the_wall(const room_hit *hit)
+{
+    return (hit->kind == ROOM_WALL || hit->kind == ROOM_POSTER) && hit->point[0] > 2.99f;
+}
+
+/* The wall and what hangs on it lean into the room, the same in all views. */
+static void lean(room *r)
+{
+    for (size_t v = 0; v < r->maps.n; v++) {
+        splat_view_map *map = &r->maps.views[v];
+        for (size_t p = 0; p < splat_camera_pixels(&map->camera); p++) {
+            const room_hit *hit = &r->hits[v][p];
+            float near = 0.02f + 0.01f * hit->point[1], from = map->camera.center[0];
+            if (is_of_the_wall(hit)) map->depth[p] *= (hit->point[0] - near - from) / (hit->point[0] - from);
+        }
+    }
+}
+
+static double part_of_the_wall_near(const room *r, float near)
+{
+    size_t n = 0, n_near = 0;
+    for (size_t v = 0; v < r->maps.n; v++) {
+        const splat_view_map *map = &r->maps.views[v];
+        for (size_t p = 0; p < splat_camera_pixels(&map->camera); p++) {
+            const room_hit *hit = &r->hits[v][p];
+            float at[3], w = (float)map->camera.width;
+            if (!is_of_the_wall(hit) || hit->kind != ROOM_WALL) continue;
+            splat_camera_unproject(&map->camera, fmodf((float)p, w) + 0.5f, floorf((float)p / w) + 0.5f, map->depth[p],
+                                   at);
+            n++;
+            n_near += fabsf(at[0] - 3) < near;
+        }
+    }
+    return (double)n_near / (double)n;
+}
+
+static void a_wall_that_leans_in_the_splat_stands_upright(void **state)
+{
+    (void)state;
+    enum { N = 24 };
+    splat_camera cameras[N];
+    room r;
+    walk(cameras, N, 320);
+    assert_true(room_make(&r, N, cameras, 0.25f, 0.003f));
+    lean(&r);
+    splat_planes_info info = room_find_planes(&r);
+    print_message("of the wall within 0.01: %.3f\n", part_of_the_wall_near(&r, 0.01f));
+    assert_true(part_of_the_wall_near(&r, 0.01f) > 0.85); /* an edge's place is off by 0.2 pixels, here 3 mm */
+    assert_true(room_part_near(&r, ROOM_CEILING, 0.01f) > 0.85);
+    splat_planes_info_free(&info);
+    room_free(&r);
+}
+
+/* ---------------------------------------------------------------- planes, edges and seeds made by hand */
+
+enum { N_VIEWS = 12, N_EDGES = 200, N_SEEDS = 64, WIDTH = 640, HEIGHT = 480 };
+
+/* A wall x = 1, a wall y = 1.9 and a ceiling z = 3. Pixel k of every view shows plane k, with segment k. */
+typedef struct corner {
+    splat_view_maps maps;
+    plane_view views[N_VIEWS];
+    plane_global planes[3];
+} corner;
+
+static const plane_fit truth[3] = {
+    {{-1, 0, 0}, -1, {1, 1, 2}, {{0, 1, 0}, {0, 0, 1}}, {1, 1, 0}},
+    {{0, -1, 0}, -1.9, {0, 1.9, 2}, {{1, 0, 0}, {0, 0, 1}}, {1, 1, 0}},
+    {{0, 0, -1}, -3, {0, 1, 3}, {{1, 0, 0}, {0, 1, 0}}, {1, 1, 0}},
+};
+
+/* Seeds lie on planes that are nearer by `off`, give or take 1 cm. */
+static void add_seeds(plane_view *view, uint16_t plane, float off)
+{
+    plane_segment *segment = &view->segments[plane];
+    segment->n_planes = segment->n_strong = 1;
+    segment->planes[0] = plane;
+    segment->first_seed = view->n_seeds;
+    for (int k = 0; k < N_SEEDS; k++) {
+        plane_seed *seed = &view->seeds[view->n_seeds++];
+        double u = (k % 8 - 3.5) / 5, v = ((double)(k / 8) - 3.5) / 5;
+        double noise = (k + k / 8) % 2 ? 0.01 : -0.01;
+        for (int j = 0; j < 3; j++)
+            seed->position[j] = (float)(truth[plane].centroid[j] + u * truth[plane].axes[0][j] +
+                                        v * truth[plane].axes[1][j] + ((double)off + noise) * truth[plane].normal[j]);
+        seed->depth = 3;
+        seed->segment = plane;
+    }
+    segment->n_seeds = N_SEEDS;
+    view->hypotheses[plane] = (plane_hypothesis){.segment = plane, .plane = plane};
+}
+
+static void corner_make(corner *c, float off)
+{
+    splat_camera cameras[N_VIEWS];
+    splat_error error;
+    memset(c, 0, sizeof *c);
+    for (int i = 0; i < N_VIEWS; i++) {
+        const double from[3] = {0.2 * i - 1.5, -1 + 0.2 * (i % 4), 1 + 0.3 * (i % 3)}, to[3] = {1, 1.9, 3};
+        cameras[i] = room_camera(from, to, WIDTH, HEIGHT, 300);
+    }
+    assert_int_equal(splat_view_maps_init(&c->maps, N_VIEWS, cameras, &error), SPLAT_OK);
+    for (int i = 0; i < N_VIEWS; i++) {
+        plane_view *v = &c->views[i];
+        *v = (plane_view){.labels = calloc(WIDTH * HEIGHT, sizeof *v->labels),
+                          .segments = calloc(3, sizeof *v->segments),
+                          .seeds = calloc(3 * N_SEEDS, sizeof *v->seeds),
+                          .hypotheses = calloc(3, sizeof *v->hypotheses),
+                          .edges = calloc(3 * N_EDGES, sizeof *v->edges),
+                          .n_segments = 3, .n_hypotheses = 3};
+        for (uint16_t k = 0; k < 3; k++) {
+            v->labels[k] = (uint16_t)((k + 1) | 1 << PLANE_LABEL_SHIFT);
+            add_seeds(v, k, off);
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        c->planes[k].fit = truth[k];
+        c->planes[k].fit.offset += (double)off;
+        for (int j = 0; j < 3; j++) c->planes[k].fit.centroid[j] += (double)off * truth[k].normal[j];
+    }
+}
+
+static void corner_free(corner *c)
+{
+    for (int i = 0; i < N_VIEWS; i++) plane_view_free(&c->views[i]);
+    splat_view_maps_free(&c->maps);
+}
+
+/* Edges of two planes in every view: where a line falls that views see moved by up to 2 steps. */
+static void add_edges(corner *c, uint32_t a, uint32_t b, const double from[3], const double to[3], double step)
+{
+    for (int i = 0; i < N_VIEWS; i++)
+        for (int k = 0; k < N_EDGES; k++) {
+            float place[3], image[3];
+            for (int j = 0; j < 3; j++)
+                place[j] = (float)(from[j] + (to[j] - from[j]) * k / N_EDGES + step * (7 * i % 5 - 2));
+            if (!splat_camera_project(&c->maps.views[i].camera, place, image)) continue;
+            c->views[i].edges[c->views[i].n_edges++] = (plane_edge){image[0], image[1], a, b};
+        }
+}
+
+/* How far a plane is off where it meets the others, at most. */
+static double error_of(const corner *c, int plane)
+{
+    static const float places[2][3] = {{1, 1.9f, 3}, {0.5f, 1.2f, 2.4f}};
+    double most = 0;
+    for (int i = 0; i < 2; i++)
+        most = fmax(most, fabs(plane_distance(&c->planes[plane].fit, places[i]) - plane_distance(&truth[plane],
+                                                                                                 places[i])));
+    return most;
+}
+
+static const double top[3] = {1, 1.9, 3}, left[3] = {-0.6, 1.9, 3}, front[3] = {1, 0.6, 3}, foot[3] = {1, 1.9, 1.4};
+
+static void planes_meet_where_the_edges_are(void **state)
+{
+    (void)state;
+    splat_error error;
+    corner c;
+    corner_make(&c, 0.02f);
+    add_edges(&c, 0, 1, top, foot, 0);
+    add_edges(&c, 2, 1, left, top, 0);
+    add_edges(&c, 0, 2, front, top, 0);
+    assert_int_equal(plane_creases_refine(&c.maps, c.views, c.planes, 3, &error), SPLAT_OK);
+    for (int k = 0; k < 3; k++) {
+        const plane_fit *fit = &c.planes[k].fit;
+        double across = 0, own = 0;
+        assert_true(error_of(&c, k) < 0.008); /* seeds, off by 0.02, hold on a little */
+        for (int j = 0; j < 3; j++) {
+            across += fit->normal[j] * fit->axes[0][j] + fit->normal[j] * fit->axes[1][j];
+            own += fit->normal[j] * fit->centroid[j];
+        }
+        assert_true(fabs(across) < 1e-9 && fabs(own - fit->offset) < 1e-9);
+    }
+    corner_free(&c);
+}
+
+/* The outline of something in front falls elsewhere in every view; two views are too few to know. */
+static void outlines_move_no_plane(void **state)
+{
+    (void)state;
+    splat_error error;
+    corner c;
+    corner_make(&c, 0);
+    add_edges(&c, 0, 1, top, foot, 0.03);
+    assert_int_equal(plane_creases_refine(&c.maps, c.views, c.planes, 3, &error), SPLAT_OK);
+    for (int k = 0; k < 3; k++) assert_true(error_of(&c, k) < 0.002);
+    corner_free(&c);
+    corner_make(&c, 0);
+    add_edges(&c, 2, 1, (const double[3]){-0.6, 1.95, 3}, (const double[3]){1, 1.95, 3}, 0);
+    for (int i = 2; i < N_VIEWS; i++) c.views[i].n_edges = 0;
+    assert_int_equal(plane_creases_refine(&c.maps, c.views, c.planes, 3, &error), SPLAT_OK);
+    for (int k = 0; k < 3; k++) assert_true(error_of(&c, k) < 1e-6);
+    corner_free(&c);
+}
+
+/* A line at which nothing meets, such as the edge of a shadow, is the same in all views as well. */
+static void a_plane_stays_where_most_of_its_seeds_are(void **state)
+{
+    (void)state;
+    splat_error error;
+    corner c;
+    corner_make(&c, 0);
+    for (int i = 0; i < N_VIEWS; i++)
+        for (uint32_t k = 0; k < c.views[i].n_seeds; k++) {
+            plane_seed *seed = &c.views[i].seeds[k];
+            double off = plane_distance(&truth[seed->segment], seed->position);
+            for (int j = 0; j < 3; j++) seed->position[j] -= (float)(0.9 * off * truth[seed->segment].normal[j]);
+        }
+    add_edges(&c, 0, 1, (const double[3]){0.93, 1.9, 3}, (const double[3]){0.93, 1.9, 1.4}, 0);
+    add_edges(&c, 1, 2, left, top, 0);
+    assert_int_equal(plane_creases_refine(&c.maps, c.views, c.planes, 3, &error), SPLAT_OK);
+    for (int k = 0; k < 3; k++) assert_true(error_of(&c, k) < 0.002);
+    corner_free(&c);
+}
+
+/* One edge says nothing of how a plane without seeds turns about it. */
+static void a_plane_does_not_turn_about_its_only_edge(void **state)
+{
+    (void)state;
+    splat_error error;
+    corner c;
+    corner_make(&c, 0);
+    for (int i = 0; i < N_VIEWS; i++) {
+        c.views[i].segments[2].n_seeds = 0;
+        c.views[i].n_hypotheses = 2;
+    }
+    c.planes[2].fit.offset += 0.02;
+    c.planes[2].fit.centroid[2] -= 0.02;
+    add_edges(&c, 2, 1, left, top, 0);
+    assert_int_equal(plane_creases_refine(&c.maps, c.views, c.planes, 3, &error), SPLAT_OK);
+    const plane_fit *fit = &c.planes[2].fit;
+    assert_true(fabs(plane_distance(fit, (const float[3]){0.2f, 1.9f, 3})) < 0.003);
+    assert_true(fit->normal[2] < -0.999);
+    corner_free(&c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_wall_that_leans_in_the_splat_stands_upright),
+        cmocka_unit_test(planes_meet_where_the_edges_are),
+        cmocka_unit_test(outlines_move_no_plane),
+        cmocka_unit_test(a_plane_stays_where_most_of_its_seeds_are),
+        cmocka_unit_test(a_plane_does_not_turn_about_its_only_edge),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,402 @@
+/* What views agree on, with maps that are exact but for what a test puts into some of them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "surface/extract/surface_agreed.h"
+#include "surface/extract/view_agreement.h"
+#include "view_maps_fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define W 160
+#define H 120
+
+static what_is_hit hit_at(const splat_view_map *view, size_t i, double place[3], double normal[3])
+{
+    double origin[3], direction[3], t;
+    ray_of(&view->camera, i, origin, direction);
+    what_is_hit what = hit_world(origin, direction, &t, normal);
+    for (int k = 0; k < 3 && what != SKY; k++) place[k] = origin[k] + t * direction[k];
+    return what;
+}
+
+/* How far a place is from the nearest surface of the world. */
+static double off_surface(const float p[3])
+{
+    double to_ball = 0, to_ground = fabs((double)p[2]);
+    for (int k = 0; k < 3; k++) to_ball += pow((double)p[k] - ball_center[k], 2);
+    to_ball = fabs(sqrt(to_ball) - BALL_RADIUS);
+    double x = (double)p[0] - rod_place[0], y = (double)p[1] - rod_place[1];
+    double to_rod = fmax(fabs(sqrt(x * x + y * y) - ROD_RADIUS), (double)p[2] - ROD_HEIGHT);
+    for (int k = 0; k < 2; k++) to_ground = fmax(to_ground, fabs((double)p[k]) - GROUND_SIDE);
+    return fmin(to_ground, fmin(to_ball, to_rod));
+}
+
+/* Pixels of all views: kept of those with depth, by what they see. The rod is 1.2 pixels wide. */
+static void the_truth_is_kept(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_truth(W, H);
+    size_t n[4] = {0}, n_kept[4] = {0}, n_against = 0;
+    double off = 0, cosine = 0;
+    for (size_t v = 0; v < maps.n; v++)
+        for (size_t i = 0; i < W * H; i++) {
+            double place[3], normal[3];
+            splat_agreement a;
+            what_is_hit what = hit_at(&maps.views[v], i, place, normal);
+            bool asked = splat_view_agreement(&maps, v, i, &a);
+            if (what == SKY) assert_false(asked);
+            if (!asked) continue;
+            n[what]++;
+            n_against += a.n_against > a.n_agree;
+            if (!splat_agreement_holds(&a, maps.views[v].n_neighbors)) continue;
+            n_kept[what]++;
+            double off_here = off_surface(a.position);
+            off += off_here;
+            assert_true(off_here < 0.02); /* a pixel is 0.025 wide */
+            assert_true(a.n_agree <= maps.views[v].n_neighbors);
+            for (int k = 0; k < 3; k++) cosine += normal[k] * (double)a.normal[k];
+        }
+    double all = (double)(n_kept[GROUND] + n_kept[BALL] + n_kept[ROD]);
+    print_message("kept: ground %zu of %zu, ball %zu of %zu, rod %zu of %zu; %.5f off, normals %.4f\n", n_kept[GROUND],
+                  n[GROUND], n_kept[BALL], n[BALL], n_kept[ROD], n[ROD], off / all, cosine / all);
+    assert_true((double)n_kept[GROUND] > 0.95 * (double)n[GROUND]); /* corners are out of the neighbours' pictures */
+    assert_true((double)n_kept[BALL] > 0.95 * (double)n[BALL]);
+    assert_true((double)n_kept[ROD] > 0.9 * (double)n[ROD]);
+    assert_true(n_against * 1000 < n[GROUND] + n[BALL] + n[ROD]);
+    assert_true(off / all < 0.0005 && cosine / all > 0.99);
+    splat_view_maps_free(&maps);
+}
+
+/* In the middle of view 0's picture, 12 x 12 pixels at another depth. */
+static void what_one_view_sees_is_dropped(void **state)
+{
+    (void)state;
+    static const double toward[3] = {1, 0, 0}; /* view 0 */
+    const double parts[2] = {0.7, 1.2};        /* a floater, a hole */
+    for (int p = 0; p < 2; p++) {
+        splat_view_maps maps = make_truth(W, H);
+        splat_view_map *view = &maps.views[0];
+        size_t n_against = 0;
+        for (size_t y = 54; y < 66; y++)
+            for (size_t x = 74; x < 86; x++)
+                set_pixel(view, y * W + x, parts[p] * (double)view->depth[y * W + x], toward, 9);
+        for (size_t y = 54; y < 66; y++)
+            for (size_t x = 74; x < 86; x++) {
+                splat_agreement a;
+                assert_true(splat_view_agreement(&maps, 0, y * W + x, &a));
+                assert_false(splat_agreement_holds(&a, view->n_neighbors));
+                n_against += a.n_against >= 3;
+                if (p == 1) assert_int_equal(a.n_against, 0); /* it is hidden from all */
+            }
+        assert_int_equal(n_against, p == 0 ? 144 : 0);
+        splat_view_maps_free(&maps);
+    }
+}
+
+/* Depth that is half a hundredth off is noise; a neighbour that sees a twentieth farther looks through the place. */
+static void a_twentieth_is_looked_through(void **state)
+{
+    (void)state;
+    static const double toward[3] = {1, 0, 0}; /* view 0 */
+    for (int noisy = 0; noisy < 2; noisy++) {
+        splat_view_maps maps = make_truth(W, H);
+        splat_view_map *view = &maps.views[0];
+        for (size_t y = 54; y < 66; y++)
+            for (size_t x = 74; x < 86; x++) {
+                splat_agreement a;
+                size_t i = y * W + x;
+                set_pixel(view, i, (noisy ? 0.995 : 0.95) * (double)view->depth[i], toward, 9);
+                assert_true(splat_view_agreement(&maps, 0, i, &a));
+                if (noisy) assert_int_equal(a.n_against, 0);
+                else assert_true(a.n_against >= 3);
+            }
+        splat_view_maps_free(&maps);
+    }
+}
+
+/* A small ball in the air before the big one, which only three views side by side show: two agree with the third, and
+ * all other neighbours look through it. Seen by all views it is as real as anything. */
+static void floaters_of_a_few_views_are_outvoted(void **state)
+{
+    (void)state;
+    static const double floater[3] = {1.5, 0, 0.6};
+    for (size_t n_showing = 3; n_showing <= N_AROUND; n_showing += N_AROUND - 3) {
+        splat_view_maps maps = make_truth(W, H);
+        size_t n = 0, n_agreed = 0, n_held = 0;
+        uint8_t *shows = calloc(maps.n, W * H);
+        for (size_t v = 0; v < maps.n; v++) {
+            if (v > 1 && v < N_AROUND - 1 && n_showing == 3) continue; /* views 23, 0, 1 */
+            draw_ball(&maps.views[v], floater, 0.2, shows + v * W * H);
+        }
+        for (size_t i = 0; i < W * H; i++) {
+            splat_agreement a;
+            if (!shows[i] || !splat_view_agreement(&maps, 0, i, &a)) continue;
+            n++;
+            n_agreed += a.n_agree >= 2;
+            n_held += splat_agreement_holds(&a, maps.views[0].n_neighbors);
+        }
+        print_message("shown by %zu views: %zu pixels, %zu with two that agree, %zu held\n", n_showing, n, n_agreed,
+                      n_held);
+        assert_true(n > 100 && n_agreed > n / 2);
+        if (n_showing == 3)
+            assert_true(n_held * 20 < n);
+        else
+            assert_true(n_held * 10 > n * 9);
+        free(shows);
+        splat_view_maps_free(&maps);
+    }
+}
+
+/* Depth that is nearer by 0.8 % passes for the same depth, but 15 degrees beside it lies more than a pixel away. */
+static void a_pixel_is_the_limit(void **state)
+{
+    (void)state;
+    enum { WIDE = 640, HIGH = 480 };
+    static const double toward[3] = {1, 0, 0}; /* view 0 */
+    for (int moved = 0; moved < 2; moved++) {
+        splat_view_maps maps = make_truth(WIDE, HIGH);
+        splat_view_map *view = &maps.views[0];
+        size_t n = 0, n_agree = 0;
+        for (size_t y = HIGH / 2 - 10; y < HIGH / 2 + 10; y++)
+            for (size_t x = WIDE / 2 - 10; x < WIDE / 2 + 10; x++) {
+                splat_agreement a;
+                size_t i = y * WIDE + x;
+                if (moved) set_pixel(view, i, 0.992 * (double)view->depth[i], toward, 9);
+                assert_true(splat_view_agreement(&maps, 0, i, &a));
+                n += view->n_neighbors;
+                n_agree += a.n_agree;
+            }
+        print_message("%s: %zu of %zu agree\n", moved ? "nearer" : "truth", n_agree, n);
+        assert_int_equal(n_agree, moved ? 0 : n);
+        splat_view_maps_free(&maps);
+    }
+}
+
+static void a_sky_is_no_surface(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_truth(W, H);
+    static const double toward[3] = {1, 0, 0};
+    size_t n = 0;
+    for (size_t i = 0; i < W * H; i++)
+        if (!(maps.views[0].depth[i] > 0)) set_pixel(&maps.views[0], i, 30, toward, 9);
+    for (size_t i = 0; i < W * H; i++) {
+        splat_agreement a;
+        if (maps.views[0].depth[i] < 29 || !splat_view_agreement(&maps, 0, i, &a)) continue;
+        n++;
+        assert_int_equal(a.n_agree, 0);
+    }
+    assert_true(n > 1000);
+    splat_view_maps_free(&maps);
+}
+
+/* ---------------------------------------------------------------- points */
+
+static splat_mesh_extract_options options_of(int depth)
+{
+    splat_mesh_extract_options o;
+    splat_mesh_extract_options_init(&o);
+    o.points = SPLAT_MESH_POINTS_VIEWS;
+    o.poisson_depth = depth;
+    o.remove_sky = false; /* these maps have one colour a thing */
+    return o;
+}
+
+static splat_surface_points agree(const splat_view_maps *maps, double half, int depth, size_t capacity, int threads,
+                                  splat_surface_agreed *agreed)
+{
+    splat_surface_points points;
+    splat_mesh_extract_options o = options_of(depth);
+    splat_surface_boxes boxes = {{-half, -half, -half}, {half, half, half}, {-4, -4, -4}, {4, 4, 4}};
+    splat_error error;
+    must(splat_surface_points_make(&points, capacity, &error), &error);
+    must(splat_surface_points_weigh(&points, &error), &error);
+    must(splat_surface_agree(maps, &boxes, &o, threads, &points, agreed, &error), &error);
+    return points;
+}
+
+static uint64_t cell_of(const splat_surface_points *points, size_t i, double half, double cell)
+{
+    uint64_t key = 0;
+    int axis = 0;
+    const float *n = points->normals + 3 * i;
+    for (int k = 0; k < 3; k++) {
+        key = key << 20 | (uint64_t)(((double)points->positions[3 * i + (size_t)k] + half) / cell);
+        if (fabsf(n[k]) > fabsf(n[axis])) axis = k;
+    }
+    return key << 3 | (uint64_t)(2 * axis + (n[axis] < 0));
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void points_are_even_and_on_the_surface(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_truth(W, H);
+    splat_surface_agreed agreed;
+    splat_surface_points points = agree(&maps, 4, 7, 200000, 2, &agreed);
+    uint64_t *keys = malloc(points.n * sizeof *keys);
+    size_t n_same = 0, n_rod = 0;
+    double off = 0, worst = 0, weights = 0;
+    for (size_t i = 0; i < points.n; i++) {
+        const float *p = points.positions + 3 * i, *n = points.normals + 3 * i;
+        double here = off_surface(p), length = sqrt((double)(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]));
+        off += here;
+        worst = fmax(worst, here);
+        weights += (double)points.weights[i];
+        n_rod += points.colors[4 * i] == 50 * ROD && points.colors[4 * i + 3] == 255;
+        assert_true(fabs(length - 1) < 1e-4 && points.weights[i] > 0);
+        keys[i] = cell_of(&points, i, 4, agreed.cell);
+    }
+    qsort(keys, points.n, sizeof *keys, compare_keys);
+    for (size_t i = 1; i < points.n; i++) n_same += keys[i] == keys[i - 1];
+    print_message("%zu points of %zu pixels (%zu seen) in cells of %.4f: %.5f off, at worst %.5f; %zu only of the rod, "
+                  "%zu share a cell\n", points.n, agreed.n_kept, agreed.n_seen, agreed.cell, off / (double)points.n,
+                  worst, n_rod, n_same);
+    assert_true(agreed.cell == 8.0 / 128);
+    assert_true(off / (double)points.n < 0.001 && worst < 0.03); /* chords of the rod and the ball */
+    assert_true(n_rod > 15); /* 1.2 / 0.0625 = 19 cells along it */
+    assert_true(n_same * 50 < points.n); /* a mean normal may turn over a corner */
+    assert_true(points.n > 2000 && points.n * 20 < agreed.n_kept);
+    assert_true(weights > 2 * 0.17 * (double)agreed.n_kept && weights < 8 * (double)agreed.n_kept);
+    free(keys);
+    splat_surface_points_free(&points);
+    splat_view_maps_free(&maps);
+}
+
+/* Points beyond a box of 1 around the middle. */
+static size_t count_far(const splat_view_maps *maps, bool remove_sky)
+{
+    splat_surface_points points;
+    splat_surface_agreed agreed;
+    splat_mesh_extract_options o = options_of(7);
+    splat_surface_boxes boxes = {{-1, -1, -1}, {1, 1, 1}, {-4, -4, -4}, {4, 4, 4}};
+    splat_error error;
+    size_t n = 0;
+    o.remove_sky = remove_sky;
+    must(splat_surface_points_make(&points, 200000, &error), &error);
+    must(splat_surface_points_weigh(&points, &error), &error);
+    must(splat_surface_agree(maps, &boxes, &o, 2, &points, &agreed, &error), &error);
+    for (size_t i = 0; i < points.n; i++)
+        n += !splat_surface_is_inside(points.positions + 3 * i, boxes.low, boxes.high);
+    splat_surface_points_free(&points);
+    return n;
+}
+
+/* What every view sees far away at the same place is sky where it is plain: unless a plane says its depth. */
+static void what_is_plain_and_far_is_sky(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_truth(W, H);
+    for (size_t v = 0; v < maps.n; v++) memset(maps.views[v].alpha, 253, W * H);
+    for (size_t v = 0; v < maps.n; v++) memset(maps.views[v].rgb, 90, 3 * W * H);
+    size_t all = count_far(&maps, false), plain = count_far(&maps, true);
+    for (size_t v = 0; v < maps.n; v++) /* an even gradient is as plain */
+        for (size_t i = 0; i < 3 * W * H; i++) maps.views[v].rgb[i] = (uint8_t)(40 + 2 * (i / 3 % W) % 200);
+    size_t gradient = count_far(&maps, true);
+    for (size_t v = 0; v < maps.n; v++)
+        for (size_t i = 0; i < W * H; i++)
+            for (size_t k = 0; k < 3; k++) maps.views[v].rgb[3 * i + k] = (uint8_t)(97 * i * i >> 3);
+    size_t textured = count_far(&maps, true);
+    for (size_t v = 0; v < maps.n; v++) memset(maps.views[v].alpha, SPLAT_VIEW_MAP_PLAIN, W * H);
+    size_t said_plain = count_far(&maps, true);
+    for (size_t v = 0; v < maps.n; v++) memset(maps.views[v].rgb, 90, 3 * W * H);
+    for (size_t v = 0; v < maps.n; v++) memset(maps.views[v].alpha, SPLAT_VIEW_MAP_PLANE, W * H);
+    size_t plane = count_far(&maps, true);
+    print_message("far points: %zu; plain %zu, gradient %zu, textured %zu, plain in the photo %zu, plane %zu\n", all,
+                  plain, gradient, textured, said_plain, plane);
+    assert_true(all > 200);
+    assert_true(plain * 4 < all && gradient * 4 < all && said_plain == 0);
+    assert_true(textured * 10 > all * 9 && plane == all);
+    splat_view_maps_free(&maps);
+}
+
+static void few_points_have_larger_cells(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_truth(W, H);
+    splat_surface_agreed agreed[2];
+    splat_surface_points few = agree(&maps, 4, 9, 1500, 2, &agreed[0]);
+    splat_surface_points near = agree(&maps, 1, 9, 1500, 2, &agreed[1]);
+    assert_true(few.n <= 1500 && few.n > 700);
+    assert_true(agreed[0].cell > 8.0 / 512);
+    assert_int_equal(agreed[0].n_kept, agreed[1].n_kept);
+    assert_true(agreed[0].n_seen < 16 * 2 * 1500); /* of 260,000 every 19th pixel is asked */
+    assert_true(agreed[0].n_seen > 16 * 1500 / 3);
+    size_t n_out = 0;
+    for (size_t i = 0; i < near.n; i++) {
+        double most = 0;
+        for (size_t k = 0; k < 3; k++) most = fmax(most, fabs((double)near.positions[3 * i + k]));
+        n_out += most > 1;
+    }
+    assert_true(n_out > 20 && n_out < near.n / 2); /* the background has larger cells */
+    splat_surface_points_free(&few);
+    splat_surface_points_free(&near);
+    splat_view_maps_free(&maps);
+}
+
+static void threads_do_not_change_a_point(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_truth(W, H);
+    splat_surface_agreed agreed;
+    splat_surface_points a = agree(&maps, 4, 9, 8000, 1, &agreed), b = agree(&maps, 4, 9, 8000, 3, &agreed);
+    assert_int_equal(a.n, b.n);
+    assert_memory_equal(a.positions, b.positions, 12 * a.n);
+    assert_memory_equal(a.normals, b.normals, 12 * a.n);
+    assert_memory_equal(a.colors, b.colors, 4 * a.n);
+    assert_memory_equal(a.weights, b.weights, 4 * a.n);
+    splat_surface_points_free(&a);
+    splat_surface_points_free(&b);
+    splat_view_maps_free(&maps);
+}
+
+/* Pixels that are asked about together, whatever their step and number, answer as each does alone. */
+static void pixels_answer_alike_in_batches(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_truth(W, H);
+    size_t n_said = 0;
+    for (size_t v = 0; v < maps.n; v++)
+        for (size_t step = 1; step < 4; step++)
+            for (size_t first = 0, n; first < W * H; first += n * step) {
+                splat_agreement many[SPLAT_AGREEMENT_BATCH], one;
+                uint8_t is_said[SPLAT_AGREEMENT_BATCH];
+                n = first % 3 ? SPLAT_AGREEMENT_BATCH : SPLAT_AGREEMENT_BATCH - 7;
+                if (n > (W * H - first + step - 1) / step) n = (W * H - first + step - 1) / step;
+                splat_view_agreements(&maps, v, first, step, n, many, is_said);
+                for (size_t i = 0; i < n; i++) {
+                    assert_int_equal(is_said[i], splat_view_agreement(&maps, v, first + i * step, &one));
+                    if (is_said[i]) assert_memory_equal(&many[i], &one, sizeof one);
+                    n_said += is_said[i];
+                }
+            }
+    assert_true(n_said > maps.n * W * H / 2);
+    splat_view_maps_free(&maps);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_truth_is_kept),
+        cmocka_unit_test(what_one_view_sees_is_dropped),
+        cmocka_unit_test(a_twentieth_is_looked_through),
+        cmocka_unit_test(floaters_of_a_few_views_are_outvoted),
+        cmocka_unit_test(a_pixel_is_the_limit),
+        cmocka_unit_test(a_sky_is_no_surface),
+        cmocka_unit_test(points_are_even_and_on_the_surface),
+        cmocka_unit_test(what_is_plain_and_far_is_sky),
+        cmocka_unit_test(few_points_have_larger_cells),
+        cmocka_unit_test(threads_do_not_change_a_point),
+        cmocka_unit_test(pixels_answer_alike_in_batches),
+    };
+    return cmocka_run_group_tests_name("view agreement", tests, NULL, NULL);
+}
