@@ -111,7 +111,7 @@ static void say_left_out(const splat_cameras_work *work)
     const splat_photo_list *p = &work->photos;
     if (p->n_unreadable)
         splat_cameras_say(work, SPLAT_LOG_WARNING, "%zu photo%s cannot be read and %s left out: %s%s", p->n_unreadable,
-                          p->n_unreadable == 1 ? "" : "s", p->n_unreadable == 1 ? "is" : "are", p->unreadable,
+                          splat_plural(p->n_unreadable), p->n_unreadable == 1 ? "is" : "are", p->unreadable,
                           p->n_unreadable == 1 ? "" : " is the first");
     if (p->n_broken_names)
         splat_cameras_say(work, SPLAT_LOG_WARNING, "%zu name%s of photos or folders %s a newline, which COLMAP cannot "
@@ -121,7 +121,7 @@ static void say_left_out(const splat_cameras_work *work)
                           p->n_broken_names == 1 ? "" : " is the first");
     if (p->n_others)
         splat_cameras_say(work, SPLAT_LOG_WARNING, "%zu picture%s of other formats %s left out (%s%s); convert to JPEG "
-                          "or PNG what should take part", p->n_others, p->n_others == 1 ? "" : "s",
+                          "or PNG what should take part", p->n_others, splat_plural(p->n_others),
                           p->n_others == 1 ? "is" : "are", p->other, p->n_others == 1 ? "" : ", ...");
 }
 
@@ -140,7 +140,7 @@ static splat_status read_photos(splat_cameras_work *work, splat_error *error)
     if (work->photos.n < LEAST_PHOTOS)
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, work->photos.folder, SPLAT_NO_OFFSET,
                              "%zu photo%s that can be read %s too few to find cameras; at least %d that overlap are "
-                             "needed, better 50", work->photos.n, work->photos.n == 1 ? "" : "s",
+                             "needed, better 50", work->photos.n, splat_plural(work->photos.n),
                              work->photos.n == 1 ? "is" : "are", LEAST_PHOTOS);
     work->sharing = splat_photo_list_get_sharing(&work->photos);
     work->camera_model = "OPENCV";

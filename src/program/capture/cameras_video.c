@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/plural.h"
 #include "capture/video.h"
 #include "io/json.h"
 
@@ -60,11 +61,10 @@ static splat_status take(splat_cameras_work *work, const char *video_path, const
     if (choice->n_chosen < LEAST_FRAMES)
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, video_path, SPLAT_NO_OFFSET,
                              "only %zu frame%s of this video (%.1f s) can be used; walk around the scene for half a "
-                             "minute", choice->n_chosen, choice->n_chosen == 1 ? "" : "s", video.seconds);
+                             "minute", choice->n_chosen, splat_plural(choice->n_chosen), video.seconds);
     if (choice->n_blurred || choice->n_still)
-        splat_cameras_say(work, SPLAT_LOG_NOTICE, "%zu frames are taken; %zu places of the video are left out as they "
-                          "are blurred, and %zu as nothing moved", choice->n_chosen, choice->n_blurred,
-                          choice->n_still);
+        splat_cameras_say(work, SPLAT_LOG_NOTICE, "%zu frames are taken. Left out: %zu blurred, %zu without movement",
+                          choice->n_chosen, choice->n_blurred, choice->n_still);
     SPLAT_TRY(splat_folder_delete(partial, error));
     SPLAT_TRY(splat_folder_create(partial, error));
     SPLAT_TRY(splat_video_extract(video_path, &video, choice, partial, tick, &second, error));
