@@ -18,9 +18,9 @@ void splat_rest_cache_prepare(splat_trainer *trainer);
 /* Before anything but density_grow and density_prune reads or moves rows, and before they change their storage or
  * place: all of them are at home, and there is no cache. Below a limit its memory goes back. Errors: DEVICE. */
 splat_status splat_rest_cache_drop(splat_trainer *trainer, splat_error *error);
-/* Before density control, and before the arrays are made n rows long: the cache stays where it is large enough for
- * them, and there is no limit that may want its memory; more rows are those of density control, which leaves fewer.
- * Errors: DEVICE. */
+/* Before density control, and before the arrays are made n rows long: all steps of sh_rest are made. A cache, where no
+ * steps are put off, stays if it is large enough for the rows, and there is no limit that may want its memory; more
+ * rows are those of density control, which leaves fewer. Errors: DEVICE. */
 splat_status splat_rest_cache_resize(splat_trainer *trainer, uint32_t n, splat_error *error);
 /* After it: where the arrays lie now. */
 void splat_rest_cache_follow(splat_trainer *trainer);

@@ -113,7 +113,8 @@ splat_status splat_rest_cache_resize(splat_trainer *t, uint32_t n, splat_error *
     const splat_rest_cache *rows = &t->caching.rows;
     const bool grows = n > t->model->gaussians.n, fits = n <= rows->n_rows;
     const bool is_of_use = rows->n_slots >= KEPT_SHARE * n && rows->n_slots <= MOST_KEPT * n;
-    if (!rows->n_slots || (!t->backend->memory.limit && fits && (grows || is_of_use))) return SPLAT_OK;
+    if (!rows->n_slots) return splat_model_settle(t->model, error);
+    if (!t->backend->memory.limit && fits && (grows || is_of_use)) return SPLAT_OK;
     return splat_rest_cache_drop(t, error);
 }
 
