@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "mesh/mesh_clean.h"
+#include "mesh/mesh_clean_vertices.h"
 #include "mesh_fixture.h"
 
 static void test_shapes(void **state)

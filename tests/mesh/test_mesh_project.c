@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "mesh/mesh_clean.h"
+#include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_project.h"
 #include "mesh_fixture.h"
 

@@ -10,9 +10,10 @@
 #include "base/rng.h"
 #include "cli_fixture.h"
 #include "event_reader.h"
+#include "mesh/measure/mesh_distance.h"
 #include "mesh/mesh_bvh.h"
-#include "mesh/mesh_clean.h"
 #include "mesh/files/mesh_io.h"
+#include "mesh/mesh_clean_vertices.h"
 #include "mesh_fixture.h"
 
 #include <jansson.h>

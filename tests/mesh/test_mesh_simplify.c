@@ -7,9 +7,11 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "mesh/measure/mesh_distance.h"
 #include "mesh/mesh_clean.h"
+#include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_simplify.h"
-#include "mesh/mesh_simplify_parts.h"
+#include "mesh/mesh_simplify_edges.h"
 #include "mesh_fixture.h"
 
 static splat_mesh_simplify_info simplify(splat_mesh *mesh, size_t target_faces, int threads)

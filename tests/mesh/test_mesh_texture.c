@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "mesh/mesh_clean.h"
+#include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_simplify.h"
 #include "mesh_fixture.h"
 

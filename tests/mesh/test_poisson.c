@@ -1,7 +1,11 @@
 /* mesh/poisson.h: shapes that are known, topology, weights, colours, and its parts. */
+#include "mesh/poisson/poisson_field.h"
+#include "mesh/poisson/poisson_octree.h"
+#include "mesh/poisson/poisson_points.h"
+#include "mesh/poisson/poisson_solve.h"
+#include "mesh/poisson/poisson_surface.h"
 #include "poisson_fixture.h"
 
-#include "mesh/poisson/poisson_parts.h"
 
 /* ---------------------------------------------------------------- shapes */
 

@@ -10,6 +10,7 @@
 #include "cli_fixture.h"
 #include "event_reader.h"
 #include "mesh/files/mesh_io.h"
+#include "mesh/measure/mesh_distance.h"
 #include "mesh_fixture.h"
 
 #include <jansson.h>

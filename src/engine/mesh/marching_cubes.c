@@ -3,15 +3,115 @@
  * rank of its bit in the block's mask, so that no table of vertices is needed.
  *
  * Tetrahedra would need no table of cases, but twice the triangles; surface nets give better triangles, but not always
- * a manifold. Marching cubes with the table of marching_cubes_table.c always does: a vertex lies on one edge of the
+ * a manifold. Marching cubes with the table below always does: a vertex lies on one edge of the
  * grid, and the four cells around that edge each have one loop through it. */
 #include "mesh/marching_cubes.h"
-#include "mesh/marching_cubes_table.h"
-#include "mesh/mesh_clean.h"
+
+#include "mesh/mesh_clean_vertices.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* ---------------------------------------------------------------- the table of cases */
+
+/* The cases are derived, not typed in. On every face of the cell each run of inside corners is cut off by one segment,
+ * a rule that both cells of a face read the same way, so that there are no cracks. The segments chain to loops, and
+ * each loop is cut into triangles without a diagonal that lies in a face of the cell: the cell beyond could have the
+ * same one, and the edge four triangles. All loops (3 to 7 edges) have such a triangulation. */
+
+enum { MAX_LOOP = 12 };
+
+/* Corner c of a cell lies at (c & 1, c >> 1 & 1, c >> 2). Edge 4a + u + 2v runs along axis a from the corner whose
+ * coordinates along axes a + 1 and a + 2 (mod 3) are u and v. */
+enum { SPLAT_CELL_EDGES = 12, SPLAT_CELL_TRIANGLES = 5 };
+
+typedef struct splat_cell_case {
+    uint8_t n_triangles;
+    uint8_t edges[3 * SPLAT_CELL_TRIANGLES]; /* of the triangles' corners, counter-clockwise seen from outside */
+} splat_cell_case;
+
+/* The corner where an edge starts; it ends at that corner plus 1 << axis. */
+static int splat_cell_edge_start(int edge)
+{
+    int axis = edge / 4, u = (axis + 1) % 3, v = (axis + 2) % 3;
+    return (edge & 1) << u | (edge >> 1 & 1) << v;
+}
+
+static int edge_between(int c, int d)
+{
+    int low = c < d ? c : d, axis = (c ^ d) == 1 ? 0 : (c ^ d) == 2 ? 1 : 2;
+    return 4 * axis + (low >> (axis + 1) % 3 & 1) + 2 * (low >> (axis + 2) % 3 & 1);
+}
+
+/* next[e]: the edge that the segment from e leads to. Seen from outside, corners go around counter-clockwise. */
+static void add_face_segments(int mask, int axis, int side, int8_t next[SPLAT_CELL_EDGES])
+{
+    static const int around[2][4] = {{0, 2, 3, 1}, {0, 1, 3, 2}}; /* u + 2v, of the low and the high side */
+    int corners[4];
+    for (int i = 0; i < 4; i++) {
+        int uv = around[side][i];
+        corners[i] = side << axis | (uv & 1) << (axis + 1) % 3 | (uv >> 1) << (axis + 2) % 3;
+    }
+    for (int i = 0; i < 4; i++) {
+        int last = corners[i], after = corners[(i + 1) % 4], first = i;
+        if (!(mask >> last & 1) || mask >> after & 1) continue;
+        while (mask >> corners[(first + 3) % 4] & 1) first = (first + 3) % 4; /* ends: `after` is outside */
+        next[edge_between(last, after)] = (int8_t)edge_between(corners[(first + 3) % 4], corners[first]);
+    }
+}
+
+/* Whether two edges of the cell lie in the same face of it. */
+static bool share_face(int e, int f)
+{
+    for (int axis = 0; axis < 3; axis++) {
+        if (e / 4 == axis || f / 4 == axis) continue;
+        if ((splat_cell_edge_start(e) >> axis & 1) == (splat_cell_edge_start(f) >> axis & 1)) return true;
+    }
+    return false;
+}
+
+/* Triangulates loop[i..j] over its side i-j; false when every way needs a diagonal in a face. */
+static bool triangulate(const uint8_t *loop, int i, int j, splat_cell_case *cell)
+{
+    if (j - i < 2) return true;
+    for (int k = i + 1; k < j; k++) {
+        bool left_inner = k - i > 1, right_inner = j - k > 1;
+        if ((left_inner && share_face(loop[i], loop[k])) || (right_inner && share_face(loop[k], loop[j]))) continue;
+        uint8_t before = cell->n_triangles;
+        const uint8_t triangle[3] = {loop[i], loop[j], loop[k]}; /* loops run clockwise, seen from outside */
+        memcpy(cell->edges + 3 * cell->n_triangles++, triangle, 3);
+        if (triangulate(loop, i, k, cell) && triangulate(loop, k, j, cell)) return true;
+        cell->n_triangles = before;
+    }
+    return false;
+}
+
+/* cases[m]: bit c of m says that corner c is inside. */
+static void make_cases(splat_cell_case cases[256])
+{
+    memset(cases, 0, 256 * sizeof *cases);
+    for (int mask = 0; mask < 256; mask++) {
+        int8_t next[SPLAT_CELL_EDGES];
+        memset(next, -1, sizeof next);
+        for (int axis = 0; axis < 3; axis++)
+            for (int side = 0; side < 2; side++) add_face_segments(mask, axis, side, next);
+        for (int e = 0; e < SPLAT_CELL_EDGES; e++) {
+            uint8_t loop[MAX_LOOP];
+            int n = 0;
+            for (int at = e; next[at] >= 0;) { /* each edge is in one loop: it is taken out as it is walked */
+                int8_t to = next[at];
+                loop[n++] = (uint8_t)at;
+                next[at] = -1;
+                at = to;
+            }
+            if (n >= 3) triangulate(loop, 0, n - 1, &cases[mask]);
+        }
+    }
+}
+
+/* ---------------------------------------------------------------- cells */
 
 enum { MASK_WORDS = 3 * SPLAT_BLOCK_VOXELS / 64, PATCH = SPLAT_BLOCK_SIDE + 1, PATCH_VOXELS = PATCH * PATCH * PATCH };
 
@@ -201,7 +301,7 @@ splat_status splat_marching_cubes(const splat_voxel_grid *grid, const splat_marc
     memset(mesh, 0, sizeof *mesh);
     if (!grid->values || options->threads < 1)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "marching cubes needs an allocated grid and a thread");
-    splat_marching_cubes_table(e.cases);
+    make_cases(e.cases);
     e.blocks = malloc((n ? n : 1) * sizeof *e.blocks);
     if (!e.blocks) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the surface of %zu blocks", n);
 #pragma omp parallel for schedule(dynamic, 16) num_threads(options->threads)

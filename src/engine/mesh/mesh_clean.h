@@ -20,15 +20,14 @@ typedef struct splat_mesh_clean_counts {
 
 /* merge 0, degenerate_area -1, no small components, orient, one thread. */
 void splat_mesh_clean_options_init(splat_mesh_clean_options *options);
-/* All steps below, in this order. counts may be NULL. The mesh must be valid (splat_mesh_check). The texture is
- * kept with the faces, normals with their vertices; compute them anew when the surface counts. Errors: MEMORY; then the
- * mesh is still valid. ARGUMENT: no thread. */
+/* All steps: merging, degenerate and duplicate faces, non-manifold edges, small components, orientation, unreferenced
+ * vertices (steps of vertices are in mesh_clean_vertices.h). counts may be NULL. The mesh must be valid
+ * (splat_mesh_check). The texture is kept with the faces, normals with their vertices; compute them again when the
+ * surface counts. Errors: MEMORY; then the mesh is still valid. ARGUMENT: no thread. */
 splat_status splat_mesh_clean(splat_mesh *mesh, const splat_mesh_clean_options *options,
                               splat_mesh_clean_counts *counts, splat_error *error);
 
-/* One step each; *n (what the step found) is added to. Vertices stay where they are until the last step. */
-splat_status splat_mesh_merge_vertices(splat_mesh *mesh, double distance, int threads, size_t *n_vertices,
-                                       splat_error *error);
+/* One step each; *n (what the step found) is added to. Vertices stay where they are. */
 splat_status splat_mesh_remove_degenerate(splat_mesh *mesh, double area, int threads, size_t *n_faces,
                                           splat_error *error);
 /* The first of faces with the same three vertices stays, whichever way they turn. */
@@ -36,18 +35,6 @@ splat_status splat_mesh_remove_duplicate_faces(splat_mesh *mesh, int threads, si
 /* Where more than two faces share an edge the smallest go, until two are left. */
 splat_status splat_mesh_remove_non_manifold(splat_mesh *mesh, int threads, size_t *n_edges, size_t *n_faces,
                                             splat_error *error);
-splat_status splat_mesh_remove_small_components(splat_mesh *mesh, size_t min_faces, int threads,
-                                                size_t *n_components, size_t *n_faces, splat_error *error);
 splat_status splat_mesh_orient(splat_mesh *mesh, int threads, size_t *n_faces, splat_error *error);
-splat_status splat_mesh_remove_unreferenced(splat_mesh *mesh, int threads, size_t *n_vertices, splat_error *error);
-
-/* Keeps the faces whose keep is not 0. */
-void splat_mesh_keep_faces(splat_mesh *mesh, const uint8_t *keep, int threads);
-/* Removes vertices whose keep is 0, with the faces around them. Errors: MEMORY. */
-splat_status splat_mesh_keep_vertices(splat_mesh *mesh, const uint8_t *keep, int threads, splat_error *error);
-/* pieces[n_faces]: the number of the piece (faces joined by vertices) of each face, counted in the order of their first
- * faces; *n of them. Errors: MEMORY. */
-splat_status splat_mesh_components(const splat_mesh *mesh, int threads, uint32_t *pieces, size_t *n,
-                                   splat_error *error);
 
 #endif

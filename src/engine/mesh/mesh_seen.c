@@ -2,7 +2,7 @@
 #include "mesh/mesh_seen.h"
 
 #include "math/camera.h"
-#include "mesh/mesh_clean.h"
+#include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_raster.h"
 
 #include <stdlib.h>

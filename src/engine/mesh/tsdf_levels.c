@@ -3,7 +3,7 @@
 #include "mesh/tsdf_levels.h"
 
 #include "math/camera.h"
-#include "mesh/mesh_clean.h"
+#include "mesh/mesh_clean_vertices.h"
 
 #include <math.h>
 #include <stdlib.h>

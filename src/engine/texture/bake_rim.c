@@ -1,7 +1,7 @@
 /* SuGaR's post-processing of a mesh, by faces: its thin rim goes. */
+#include "mesh/mesh_clean_vertices.h"
 #include "texture/bake_parts.h"
 
-#include "mesh/mesh_clean.h"
 
 #include <stdlib.h>
 #include <string.h>

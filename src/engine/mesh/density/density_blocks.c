@@ -5,7 +5,7 @@
 
 #include "base/checked.h"
 #include "math/density.h"
-#include "mesh/density/density_parts.h"
+#include "mesh/density/density_vertices.h"
 #include "mesh/marching_cubes.h"
 
 #include <math.h>

@@ -1,10 +1,16 @@
 /* Vertices of marching cubes lie where the density would pass the level if it were straight between two samples. Here
  * they move along their edges to where it does, and take normals and colours from the same Gaussians. */
-#include "mesh/density/density_parts.h"
+#include "mesh/density/density_vertices.h"
 
 #include <math.h>
 #include <omp.h>
 #include <string.h>
+
+splat_status density_tell(const density_job *j, const char *stage, double fraction, splat_error *error)
+{
+    if (!j->options->progress || j->options->progress(j->options->progress_user, stage, fraction)) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped: %s", stage);
+}
 
 #define EDGE_MARGIN 1e-3 /* vertices stay this far from the ends of their edges, as marching cubes leaves them */
 enum { VERTICES_A_PIECE = 65536 };

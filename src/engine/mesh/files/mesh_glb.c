@@ -7,6 +7,7 @@
 #include "io/json.h"
 #include "math/color.h"
 #include "io/glb/glb_file.h"
+#include "mesh/files/mesh_glb_read.h"
 #include "mesh/files/mesh_split.h"
 #include "mesh/files/texture_files.h"
 

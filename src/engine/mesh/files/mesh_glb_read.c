@@ -1,11 +1,12 @@
 /* Triangles and points of a GLB file, where the nodes of its scene place them (glTF 2.0, chapters 3.5 and 3.7).
  * Of materials the picture of the base colour is read; skins, morph targets and animations are passed over. */
+#include "mesh/files/mesh_glb_read.h"
+
 #include "base/array.h"
 #include "io/json.h"
 #include "math/color.h"
 #include "mesh/files/glb_texture.h"
-#include "mesh/files/mesh_io.h"
-#include "mesh/mesh_clean.h"
+#include "mesh/mesh_clean_vertices.h"
 
 #include <math.h>
 #include <stdlib.h>

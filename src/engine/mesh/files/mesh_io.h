@@ -47,7 +47,4 @@ splat_status splat_mesh_write_as(const char *path, const splat_mesh *mesh, const
 /* The same with the options of _init. */
 splat_status splat_mesh_write(const char *path, const splat_mesh *mesh, splat_error *error);
 
-/* mesh_glb_read.c: triangles and points of the scene of a GLB, placed by its nodes; colours as sRGB. */
-splat_status splat_mesh_read_glb(const char *path, splat_mesh *mesh, splat_error *error);
-
 #endif

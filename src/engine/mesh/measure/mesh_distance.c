@@ -1,8 +1,9 @@
 /* Samples on surfaces and the distances from them. */
+#include "mesh/measure/mesh_distance.h"
+
 #include "base/compare.h"
 #include "base/rng.h"
 #include "mesh/mesh_bvh.h"
-#include "mesh/measure/mesh_quality.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Figures of faces, edges and pieces, and the judgement of a report. */
-#include "mesh/mesh_clean.h"
+#include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_edges.h"
 #include "mesh/measure/mesh_quality.h"
 

@@ -5,7 +5,7 @@
 #include "io/json.h"
 #include "io/tensorboard.h"
 #include "mesh/files/mesh_io.h"
-#include "mesh/measure/mesh_quality.h"
+#include "mesh/measure/mesh_distance.h"
 
 #include <math.h>
 #include <stdlib.h>

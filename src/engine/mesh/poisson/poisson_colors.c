@@ -1,7 +1,9 @@
 /* Colours of the Poisson mesh: on every level samples spread their colours over the corners of their cell; a vertex
  * takes the mean over all levels, each weighing 32 times as much as the one above, so that the nearest samples decide
  * where there are any and farther ones fill in. */
-#include "mesh/poisson/poisson_parts.h"
+#include "mesh/poisson/poisson_colors.h"
+
+#include "mesh/poisson/poisson_octree.h"
 
 #include <math.h>
 

@@ -1,6 +1,8 @@
 /* The vector field of the Poisson reconstruction: inward normals, each weighted with the area it stands for and spread
  * over the corners of its cells in the two levels its density lies between. The function's gradient shall fit it. */
-#include "mesh/poisson/poisson_parts.h"
+#include "mesh/poisson/poisson_field.h"
+
+#include "mesh/poisson/poisson_octree.h"
 
 #include <math.h>
 #include <string.h>

@@ -69,46 +69,6 @@ typedef struct poisson_octree {
     poisson_level level[POISSON_MAX_LEVELS];
 } poisson_octree;
 
-/* Points of one cell: [begin, end) of the samples. */
-typedef struct poisson_run { uint32_t cell, begin, end; } poisson_run;
-/* The runs of a level, by cell. */
-typedef struct poisson_runs {
-    poisson_run *run;
-    size_t n;
-} poisson_runs;
-
-/* Cells of level d + 1 exist around each sample whose depth is above d (or all, when depth is NULL): in the cell of
- * level d that holds it and, with `ring`, in the 26 around. Everything above level `full` exists. */
-splat_status poisson_octree_build(poisson_job *job, poisson_octree *tree, const poisson_samples *samples,
-                                  const float *depth, int max_level, int full, bool ring);
-void poisson_octree_free(poisson_job *job, poisson_octree *tree);
-/* The cell of the same level at an offset of -1 .. 1 a axis, or NONE. */
-uint32_t poisson_neighbor(const poisson_octree *tree, int level, uint32_t cell, const int offset[3]);
-/* The deepest level with a cell around the position; cells[0 .. it] are set. */
-int poisson_descend(const poisson_octree *tree, const float position[3], uint32_t cells[POISSON_MAX_LEVELS]);
-/* The cell of level + 1 around the position, from the one of `level`; NONE when there is none. */
-uint32_t poisson_step_down(const poisson_octree *tree, int level, uint32_t cell, const float position[3]);
-/* The runs of a level, from the cell of each sample (NONE: not there). */
-splat_status poisson_runs_make(poisson_job *job, poisson_runs *runs, const uint32_t *cell_of_sample, size_t n);
-
-enum { POISSON_MOST_SUMS = 32 };
-
-/* What is summed over the samples of a cell: `add` adds those of a run, or of a piece of one, to sums[n]; `put` brings
- * the sums of runs->run[number] to the cell's corners and to what else belongs to the run. */
-typedef struct poisson_summing {
-    int n; /* at most POISSON_MOST_SUMS */
-    void (*add)(const void *user, const poisson_run *run, double *sums);
-    void (*put)(const void *user, const poisson_run *run, size_t number, const double *sums);
-    const void *user;
-} poisson_summing;
-
-/* For every run of a level. The sums have one order for any number of threads: long runs are cut into pieces of fixed
- * length, and units put theirs colour by colour. Errors: MEMORY. */
-splat_status poisson_sum_runs(poisson_job *job, const poisson_level *level, const poisson_runs *runs,
-                              const poisson_summing *summing);
-/* What that takes at most. */
-double poisson_sums_bytes(double n_points);
-
 static inline size_t poisson_groups(const poisson_level *level)
 {
     return ((size_t)level->n_cells + 7) / 8;
@@ -156,21 +116,6 @@ static inline float poisson_interpolate(const poisson_level *level, uint32_t cel
     return sum;
 }
 
-/* Checks, cube, Morton order; area and depth are filled by the density. */
-splat_status poisson_samples_make(poisson_job *job, poisson_samples *samples);
-void poisson_samples_free(poisson_job *job, poisson_samples *samples);
-
-/* Samples a corner of an octree of their own, two levels less deep than the one that is solved on. */
-typedef struct poisson_density {
-    poisson_octree tree;
-    float *count[POISSON_MAX_LEVELS];  /* [n_corners] */
-    float *weight[POISSON_MAX_LEVELS]; /* [n_corners]: of these samples, where they have weights; else NULL */
-} poisson_density;
-splat_status poisson_density_make(poisson_job *job, poisson_density *density, poisson_samples *samples);
-void poisson_density_free(poisson_job *job, poisson_density *density);
-/* The depth at which a cell at the position would hold samples_per_node samples. */
-float poisson_density_depth(const poisson_density *density, double samples_per_node, const float position[3]);
-
 /* What ties the function to the samples in a cell: their weight and mean position as weights of the corners. */
 typedef struct poisson_screen {
     uint32_t cell;
@@ -183,9 +128,6 @@ typedef struct poisson_field {
     poisson_screen *screen[POISSON_MAX_LEVELS];
     size_t n_screens[POISSON_MAX_LEVELS];       /* by cell */
 } poisson_field;
-splat_status poisson_field_make(poisson_job *job, poisson_field *field, const poisson_octree *tree,
-                                const poisson_samples *samples);
-void poisson_field_free(poisson_job *job, poisson_field *field);
 /* How much of a corner C of a cell is at corner c of its child `octant`. */
 static inline float poisson_child_weight(int octant, int c, int parent_corner)
 {
@@ -196,25 +138,5 @@ static inline float poisson_child_weight(int octant, int c, int parent_corner)
     }
     return weight;
 }
-
-/* The right side of one cell from vectors at its corners: integrals of vector . gradient of a corner's function. */
-void poisson_cell_divergence(const float vectors[8][3], float side, float out[8]);
-
-/* The function at the corners of every level into values[level], which are allocated. */
-splat_status poisson_solve(poisson_job *job, float *values[POISSON_MAX_LEVELS], const poisson_octree *tree,
-                           poisson_field *field, splat_poisson_report *report);
-
-/* The mesh of values == iso, in the unit cube. */
-splat_status poisson_surface(poisson_job *job, splat_mesh *mesh, const poisson_octree *tree,
-                             float *const values[POISSON_MAX_LEVELS], float iso);
-/* Triangles of a closed polygon of 3 to POISSON_MAX_POLYGON vertices inside a cell, in its order, without chords in
- * the cell's sides. sides[i] has bit s when vertex i lies on side s. Returns their number, n - 2, or 0 when there is
- * no such triangulation. */
-enum { POISSON_MAX_POLYGON = 48 };
-int poisson_triangulate(int n, const float (*positions)[3], const uint8_t *sides, uint8_t (*triangles)[3]);
-
-/* Colours of the vertices (in the unit cube) from those of the samples. */
-splat_status poisson_colors(poisson_job *job, splat_mesh *mesh, const poisson_octree *tree,
-                            const poisson_samples *samples);
 
 #endif

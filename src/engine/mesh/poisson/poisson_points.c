@@ -1,5 +1,7 @@
 /* The points of the Poisson reconstruction: checks, the cube, Morton order, and how dense they lie. */
-#include "mesh/poisson/poisson_parts.h"
+#include "mesh/poisson/poisson_points.h"
+
+#include "mesh/poisson/poisson_octree.h"
 
 #include <math.h>
 #include <string.h>

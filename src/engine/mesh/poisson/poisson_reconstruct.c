@@ -1,7 +1,12 @@
 /* Screened Poisson reconstruction from top to bottom, its options and an estimate of its memory. */
 #include "mesh/poisson/poisson.h"
 
-#include "mesh/poisson/poisson_parts.h"
+#include "mesh/poisson/poisson_colors.h"
+#include "mesh/poisson/poisson_field.h"
+#include "mesh/poisson/poisson_octree.h"
+#include "mesh/poisson/poisson_points.h"
+#include "mesh/poisson/poisson_solve.h"
+#include "mesh/poisson/poisson_surface.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
 /* The screened Poisson equation, level by level from the top (cascadic multigrid): the level above is the first guess
  * and, at corners that miss a cell of this level, the boundary; then conjugate gradients. On deep levels only a layer a
  * few cells thick is solved between such boundaries, so that a few iterations do. */
-#include "mesh/poisson/poisson_parts.h"
+#include "mesh/poisson/poisson_solve.h"
+
+#include "mesh/poisson/poisson_field.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* Marching cubes of the density of a splat. */
 #include "mesh/density/density_mesh.h"
+#include "mesh/mesh_clean_vertices.h"
 #include "surface/extract/extract_parts.h"
 
 #include "io/picture/image.h"
 #include "math/sh.h"
-#include "mesh/mesh_clean.h"
 #include "mesh/nested_boxes.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include "base/point_outliers.h"
 #include "base/rows.h"
 #include "base/select.h"
-#include "mesh/mesh_clean.h"
+#include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_support.h"
 #include "mesh/poisson/poisson.h"
 #include "surface/extract/extract_parts.h"

@@ -1,6 +1,7 @@
 /* A pixel's place, judged by what the neighbours of its view see there. */
 #include "surface/extract/view_agreement.h"
 
+
 #define BATCH SPLAT_AGREEMENT_BATCH
 #define LEAST_COSINE 0.17f /* 80 degrees */
 #define MOST_PIXELS 1.0f   /* between a pixel and what another view sees there, seen from the pixel's view */

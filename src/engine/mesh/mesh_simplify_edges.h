@@ -1,6 +1,6 @@
-/* What the files of mesh_simplify share. Internal to them. */
-#ifndef SPLAT_MESH_MESH_SIMPLIFY_PARTS_H
-#define SPLAT_MESH_MESH_SIMPLIFY_PARTS_H
+/* Edges in work of mesh_simplify.c: what lies around them, their costs, and their collapse. */
+#ifndef SPLAT_MESH_MESH_SIMPLIFY_EDGES_H
+#define SPLAT_MESH_MESH_SIMPLIFY_EDGES_H
 
 #include "mesh/mesh.h"
 #include "mesh/quadric.h"
@@ -35,7 +35,7 @@ static inline const uint32_t *simplify_ring(const simplifier *s, size_t v)
     return s->rings + 2 * (size_t)s->starts[v];
 }
 
-/* ---------------------------------------------------------------- mesh_simplify_rings.c */
+/* ---------------------------------------------------------------- what lies around */
 
 enum { SIMPLIFY_BLOCK = 4096 }; /* vertices or edges that are counted together */
 
@@ -48,7 +48,7 @@ size_t simplify_sum_blocks(simplifier *s, size_t n);
 /* The vertex relative to the centre. */
 void simplify_position(const simplifier *s, size_t v, double x[3]);
 
-/* ---------------------------------------------------------------- mesh_simplify_collapse.c */
+/* ---------------------------------------------------------------- costs and collapse */
 
 /* Costs of all edges. */
 void simplify_compute_costs(simplifier *s);
@@ -59,7 +59,7 @@ size_t simplify_faces_at(const simplifier *s, simplify_edge edge);
 /* Moves b into a; faces that held both become degenerate. Returns the mean squared distance to the planes. */
 double simplify_collapse(simplifier *s, simplify_edge edge);
 
-/* ---------------------------------------------------------------- mesh_simplify_choose.c */
+/* ---------------------------------------------------------------- the choice of a pass (mesh_simplify.c) */
 
 /* The order in which edges are chosen: by cost, then by number. */
 static inline uint64_t simplify_rank(const simplifier *s, uint32_t edge)

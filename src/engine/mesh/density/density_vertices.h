@@ -1,6 +1,6 @@
-/* What density_blocks.c and density_vertices.c share. Internal to them. */
-#ifndef SPLAT_MESH_DENSITY_PARTS_H
-#define SPLAT_MESH_DENSITY_PARTS_H
+/* The vertices of the mesh of a density: moved to the exact level, with normals and colours. */
+#ifndef SPLAT_MESH_DENSITY_VERTICES_H
+#define SPLAT_MESH_DENSITY_VERTICES_H
 
 #include "mesh/density/density_mesh.h"
 #include "mesh/voxel_grid.h"
