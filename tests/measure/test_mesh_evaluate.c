@@ -332,15 +332,15 @@ static void names_of_sugar_choose_the_file(void **state)
                                        &written, &error), &error);
         if (written != (cases[i].file != NULL)) fail_msg("%s", cases[i].name);
         if (!written) continue;
-        snprintf(path, sizeof path, "surface/%s", cases[i].file);
+        snprintf(path, sizeof path, "sugar/%s", cases[i].file);
         assert_sugar(path, cases[i].key, metrics.psnr);
     }
     metrics.lpips_net = "vgg"; /* another scene beside it */
     metrics.lpips = 0.25;
     must(splat_sugar_results_write("sugar", cases[0].name, NULL, "data/garden", 0, &metrics, &written, &error), &error);
-    assert_sugar("surface/results_density02_normal02.json", "sugar_03_1000000_15000", 20);
-    assert_true(file_contains("surface/results_density02_normal02.json", "\"lpips\": 0.25"));
-    write_text("surface/results_density02_normal02.json", "[]");
+    assert_sugar("sugar/results_density02_normal02.json", "sugar_03_1000000_15000", 20);
+    assert_true(file_contains("sugar/results_density02_normal02.json", "\"lpips\": 0.25"));
+    write_text("sugar/results_density02_normal02.json", "[]");
     assert_int_equal(splat_sugar_results_write("sugar", cases[0].name, NULL, "x", 0, &metrics, &written, &error),
                      SPLAT_ERROR_FORMAT);
     assert_false(written);
