@@ -10,7 +10,6 @@
  *   splatsmith/refine.h   Gaussians bound to a mesh: training both, and editing the mesh
  *   splatsmith/texture.h  textures for meshes
  *   splatsmith/viewer.h   a splat in a browser
- *   splatsmith/observe.h  monitor, profiles, benchmarks, reports: the program's own, may change until 1.0
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -38,6 +37,5 @@
 #include "splatsmith/refine.h"
 #include "splatsmith/texture.h"
 #include "splatsmith/viewer.h"
-#include "splatsmith/observe.h"
 
 #endif

@@ -1,5 +1,7 @@
 /* splatsmith-lpips-convert: the weights of LPIPS, from the files users can get, to the file splatsmith reads. Nothing in
  * the files is executed. */
+#include "measure/lpips/lpips_convert.h"
+
 #include <splatsmith.h>
 
 #include <stdio.h>

@@ -208,8 +208,7 @@ typedef struct splat_metrics {
     double exif_psnr, exif_ssim;
 } splat_metrics;
 
-/* LPIPS, a distance of pictures (splatsmith/observe.h). */
-typedef struct splat_lpips splat_lpips;
+typedef struct splat_lpips splat_lpips; /* LPIPS, a distance of pictures: see below */
 
 /* Called for each view that is done, on the calling thread. render is float[3][height][width] clamped to [0,1], photo
  * uint8_t[height][width][3]; all live for the call. Functions that do not measure give NULL for all three. Return false
@@ -240,6 +239,38 @@ void splat_view_job_init_sized(splat_view_job *job, size_t size);
  * for an empty set. When visit stops it, the means are of the views so far. */
 splat_status splat_model_evaluate(splat_model *model, splat_scene *scene, const splat_view_job *job,
                                   splat_metrics *mean, splat_error *error);
+
+/* ---------------------------------------------------------------- LPIPS */
+
+/* LPIPS v0.1 (Zhang et al., CVPR 2018): a distance of two pictures by the features of a network, lower is better. The
+ * weights are not part of the program: a safetensors file with torchvision's tensor names (features.N.weight, ...) and
+ * lin0.weight, ...; F32, F16, BF16 or F64. What measures it takes a splat_lpips, or NULL.
+ *
+ * With its weights it takes at most 300 MB of device memory for pictures up to 1.6 Mpixel and in proportion beyond; all
+ * but the weights is given back after each set of views. A set with a picture too small for the network, or too large
+ * for a memory limit, is measured without it, and a notice says so. */
+typedef struct splat_lpips_options {
+    size_t size;
+    const char *net;     /* "vgg" (default), "alex" or "squeeze" */
+    const char *weights; /* the file, or a folder with lpips_<net>.safetensors; NULL or "": the environment variable
+                            SPLATSMITH_LPIPS_WEIGHTS says which */
+    bool normalize;      /* true: pictures go in as [-1, 1], as the authors of LPIPS do; false (default): as [0, 1], as
+                            the 3DGS family does. The two give different numbers. */
+} splat_lpips_options;
+
+void splat_lpips_options_init_sized(splat_lpips_options *options, size_t size);
+#define splat_lpips_options_init(options) splat_lpips_options_init_sized(options, sizeof *(options))
+/* Loads the weights (vgg 59 MB, alex 10 MB, squeeze 3 MB of device memory). Owned by the caller (splat_lpips_destroy),
+ * who destroys it before the context. Errors: ARGUMENT (no such net), IO (no weights; the sentence says how to get
+ * them), FORMAT, UNSUPPORTED, NUMERIC, MEMORY. */
+splat_status splat_lpips_create(splat_context *context, const splat_lpips_options *options, splat_lpips **lpips,
+                                splat_error *error);
+void splat_lpips_destroy(splat_lpips *lpips);
+/* Measures two pictures: image float[3][height][width] in [0,1], photo uint8_t[height][width][3]. per_layer (NULL
+ * allowed) receives the 5 (vgg, alex) or 7 (squeeze) terms of the sum. Errors: ARGUMENT (too small for the network),
+ * MEMORY, DEVICE. */
+splat_status splat_lpips_measure(splat_lpips *lpips, int width, int height, const float *image, const uint8_t *photo,
+                                 double *distance, double *per_layer, splat_error *error);
 
 /* ---------------------------------------------------------------- model folders */
 

@@ -3,7 +3,7 @@
 Functions, structs and their meaning are documented in the headers. `load` opens the library and gives
 every function its types."""
 from ctypes import (CDLL, CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32,
-        c_int64, c_size_t, c_uint, c_uint32, c_uint64, c_uint8, c_void_p)
+        c_size_t, c_uint32, c_uint64, c_uint8, c_void_p)
 from enum import IntEnum
 from typing import Any, Dict, List, Tuple
 
@@ -19,18 +19,6 @@ SPLAT_PLAN_ROWS = 17
 SPLAT_PLAN_CHOICES = 8
 SPLAT_MAX_LOSSES = 16
 SPLAT_MESH_LEVELS = 8
-SPLAT_N_MAP_KINDS = 5
-SPLAT_N_MESH_VIEW_KINDS = 4
-SPLAT_PROFILE_TRENDS = 4
-SPLAT_PROFILE_SAVINGS = 6
-SPLAT_PROFILE_LARGEST = 5
-SPLAT_BENCH_STAGE_STEPS = 300
-SPLAT_BENCH_STAGES = 9
-SPLAT_BENCH_ROWS = 8
-SPLAT_MESH_THRESHOLDS = 8
-SPLAT_MESH_SUBSETS = 8
-SPLAT_MESH_SUBSET_NAME = 32
-SPLAT_MESH_PAGES = 256
 
 
 class Status(IntEnum):
@@ -259,6 +247,10 @@ class splat_view_job(Structure):
     pass
 
 
+class splat_lpips_options(Structure):
+    pass
+
+
 class splat_model_config(Structure):
     pass
 
@@ -432,177 +424,6 @@ class splat_viewer_options(Structure):
     pass
 
 
-class splat_lpips_options(Structure):
-    pass
-
-
-class MapKind(IntEnum):
-    DEPTH = 1
-    MEDIAN = 2
-    NORMAL = 4
-    ALPHA = 8
-    DENSITY = 16
-
-
-class splat_random_views_options(Structure):
-    pass
-
-
-class MeshFilter(IntEnum):
-    TRILINEAR = 0
-    NEAREST = 1
-    ANISOTROPIC = 2
-
-
-class splat_mesh_draw_options(Structure):
-    pass
-
-
-class MeshViewKind(IntEnum):
-    COLOR = 1
-    NORMAL = 2
-    DEPTH = 4
-    SHADED = 8
-
-
-class splat_mesh_metrics(Structure):
-    pass
-
-
-class splat_gpu_sample(Structure):
-    pass
-
-
-class splat_monitor_sample(Structure):
-    pass
-
-
-class splat_monitor_options(Structure):
-    pass
-
-
-class MemoryCategory(IntEnum):
-    MEMORY_PARAMETERS = 0
-    MEMORY_GRADIENTS = 1
-    MEMORY_OPTIMIZER = 2
-    MEMORY_STATISTICS = 3
-    MEMORY_ACTIVATIONS = 4
-    MEMORY_IMAGES = 5
-    MEMORY_BUFFERS = 6
-    MEMORY_OTHER = 7
-    N_MEMORY_CATEGORIES = 8
-
-
-class splat_profile_sample(Structure):
-    pass
-
-
-class ProfileVerdict(IntEnum):
-    FLAT = 0
-    GROWS = 1
-    UNKNOWN = 2
-
-
-class splat_profile_trend(Structure):
-    pass
-
-
-class splat_profile_saving(Structure):
-    pass
-
-
-class splat_profile_large_block(Structure):
-    pass
-
-
-class splat_profile(Structure):
-    pass
-
-
-class splat_bench_times(Structure):
-    pass
-
-
-class splat_bench_options(Structure):
-    pass
-
-
-class splat_bench_memory(Structure):
-    pass
-
-
-class splat_bench_gpu(Structure):
-    pass
-
-
-class splat_bench_stage(Structure):
-    pass
-
-
-class splat_bench_evaluation(Structure):
-    pass
-
-
-class splat_bench_result(Structure):
-    pass
-
-
-class splat_environment(Structure):
-    pass
-
-
-class splat_bench_note(Structure):
-    pass
-
-
-class splat_bench_row(Structure):
-    pass
-
-
-class splat_bench_rows(Structure):
-    pass
-
-
-class splat_bench_record(Structure):
-    pass
-
-
-class splat_bench_figures(Structure):
-    pass
-
-
-class splat_bench_comparison(Structure):
-    pass
-
-
-class splat_mesh_figure(Structure):
-    pass
-
-
-class splat_mesh_quality(Structure):
-    pass
-
-
-class splat_mesh_report_options(Structure):
-    pass
-
-
-class splat_mesh_subset(Structure):
-    pass
-
-
-class splat_mesh_distances(Structure):
-    pass
-
-
-class splat_mesh_texture(Structure):
-    pass
-
-
-class splat_mesh_report(Structure):
-    pass
-
-
 splat_log_function = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 splat_memory_block_function = CFUNCTYPE(None, c_void_p, c_char_p, c_char_p, c_size_t)
 splat_view_function = CFUNCTYPE(c_bool, c_void_p, c_size_t, POINTER(splat_view_info), POINTER(c_float),
@@ -610,7 +431,6 @@ splat_view_function = CFUNCTYPE(c_bool, c_void_p, c_size_t, POINTER(splat_view_i
 splat_event_function = CFUNCTYPE(None, c_void_p, POINTER(splat_event))
 splat_mesh_progress = CFUNCTYPE(c_bool, c_void_p, c_char_p, c_double)
 splat_texture_progress = CFUNCTYPE(c_bool, c_void_p, c_char_p, c_double)
-splat_bench_difference_function = CFUNCTYPE(None, c_void_p, c_char_p)
 
 splat_error._fields_ = [
     ("status", c_int),
@@ -889,6 +709,12 @@ splat_view_job._fields_ = [
     ("color_correct", c_bool),
     ("exposures", c_char_p),
     ("nearby_exposures", c_char_p),
+]
+splat_lpips_options._fields_ = [
+    ("size", c_size_t),
+    ("net", c_char_p),
+    ("weights", c_char_p),
+    ("normalize", c_bool),
 ]
 splat_model_config._fields_ = [
     ("model_path", c_char_p),
@@ -1224,385 +1050,6 @@ splat_viewer_options._fields_ = [
     ("pause_limit", c_double),
     ("n_sibr_ports", c_int),
 ]
-splat_lpips_options._fields_ = [
-    ("size", c_size_t),
-    ("net", c_char_p),
-    ("weights", c_char_p),
-    ("normalize", c_bool),
-]
-splat_random_views_options._fields_ = [
-    ("size", c_size_t),
-    ("n", c_size_t),
-    ("position_deviation", c_float),
-    ("rotation_deviation_deg", c_float),
-    ("seed", c_uint64),
-    ("visit", splat_view_function),
-    ("user", c_void_p),
-]
-splat_mesh_draw_options._fields_ = [
-    ("size", c_size_t),
-    ("filter", c_int),
-    ("supersampling", c_int),
-]
-splat_mesh_metrics._fields_ = [
-    ("all", splat_metrics),
-    ("covered", splat_metrics),
-    ("coverage", c_double),
-    ("textured", c_bool),
-]
-splat_gpu_sample._fields_ = [
-    ("present", c_bool),
-    ("name", c_char * 96),
-    ("memory_used_bytes", c_double),
-    ("memory_total_bytes", c_double),
-    ("process_bytes", c_double),
-    ("compute_percent", c_double),
-    ("memory_percent", c_double),
-    ("power_w", c_double),
-    ("power_limit_w", c_double),
-    ("power_percent", c_double),
-    ("temperature_c", c_double),
-    ("fan_percent", c_double),
-    ("clock_graphics_mhz", c_double),
-    ("clock_sm_mhz", c_double),
-    ("clock_memory_mhz", c_double),
-    ("pstate", c_double),
-    ("throttle_hw_slowdown", c_double),
-    ("throttle_power_cap", c_double),
-    ("throttle_thermal", c_double),
-    ("pcie_generation", c_double),
-    ("pcie_width", c_double),
-]
-splat_monitor_sample._fields_ = [
-    ("number", c_uint64),
-    ("seconds", c_double),
-    ("wall_time", c_double),
-    ("gpu", splat_gpu_sample),
-    ("process_alive", c_bool),
-    ("process_cpu_percent", c_double),
-    ("process_rss_bytes", c_double),
-    ("process_virtual_bytes", c_double),
-    ("process_swap_bytes", c_double),
-    ("process_growth_bytes", c_double),
-    ("process_virtual_delta_bytes", c_double),
-    ("process_read_bytes_per_s", c_double),
-    ("process_write_bytes_per_s", c_double),
-    ("spill_bytes", c_double),
-    ("cpu_percent", c_double),
-    ("ram_used_bytes", c_double),
-    ("ram_total_bytes", c_double),
-    ("ram_percent", c_double),
-    ("disk_read_bytes_per_s", c_double),
-    ("disk_write_bytes_per_s", c_double),
-    ("net_received_bytes_per_s", c_double),
-    ("net_sent_bytes_per_s", c_double),
-]
-splat_monitor_options._fields_ = [
-    ("size", c_size_t),
-    ("pid", c_int),
-    ("period_s", c_double),
-    ("gpu", c_char_p),
-    ("csv_path", c_char_p),
-    ("proc_root", c_char_p),
-    ("log", splat_log_function),
-    ("log_user", c_void_p),
-]
-splat_profile_sample._fields_ = [
-    ("iteration", c_int),
-    ("n_gaussians", c_size_t),
-    ("n_blocks", c_size_t),
-    ("seconds", c_double),
-    ("allocated_bytes", c_size_t),
-    ("reserved_bytes", c_size_t),
-    ("peak_bytes", c_size_t),
-    ("driver_bytes", c_size_t),
-    ("host_bytes", c_size_t),
-    ("process_bytes", c_size_t),
-    ("category_bytes", c_size_t * 8),
-]
-splat_profile_trend._fields_ = [
-    ("what", c_char_p),
-    ("verdict", c_int),
-    ("bytes_per_1000_steps", c_double),
-    ("reason", c_char * 320),
-]
-splat_profile_saving._fields_ = [
-    ("option", c_char_p),
-    ("cost", c_char_p),
-    ("bytes", c_size_t),
-]
-splat_profile_large_block._fields_ = [
-    ("name", c_char * 64),
-    ("category", c_char * 16),
-    ("type", c_char * 16),
-    ("bytes", c_size_t),
-]
-splat_profile._fields_ = [
-    ("path", c_char_p),
-    ("backend", c_char * 160),
-    ("samples", POINTER(splat_profile_sample)),
-    ("n_samples", c_size_t),
-    ("peak", c_size_t),
-    ("category_peaks", c_size_t * 8),
-    ("settled_iteration", c_int),
-    ("overhead_bytes", c_size_t),
-    ("trends", splat_profile_trend * 4),
-    ("n_trends", c_size_t),
-    ("savings", splat_profile_saving * 6),
-    ("n_savings", c_size_t),
-    ("largest", splat_profile_large_block * 5),
-    ("n_largest", c_size_t),
-    ("is_cut", c_bool),
-]
-splat_bench_times._fields_ = [
-    ("n", c_size_t),
-    ("mean", c_double),
-    ("median", c_double),
-    ("min", c_double),
-    ("max", c_double),
-    ("p95", c_double),
-    ("p99", c_double),
-    ("standard_deviation", c_double),
-    ("mean_error", c_double),
-    ("mean_low", c_double),
-    ("mean_high", c_double),
-    ("n_batches", c_int),
-]
-splat_bench_options._fields_ = [
-    ("size", c_size_t),
-    ("warmup", c_int),
-    ("iterations", c_int),
-    ("stages", c_bool),
-    ("lpips", POINTER(splat_lpips)),
-    ("test_iterations", POINTER(c_int)),
-    ("n_test_iterations", c_size_t),
-]
-splat_bench_memory._fields_ = [
-    ("allocated_bytes", c_size_t),
-    ("named_bytes", c_size_t),
-    ("peak_bytes", c_size_t),
-    ("overhead_bytes", c_size_t),
-    ("process_bytes", c_double),
-]
-splat_bench_gpu._fields_ = [
-    ("present", c_bool),
-    ("name", c_char * 96),
-    ("n_samples", c_size_t),
-    ("clock_sm_min_mhz", c_double),
-    ("clock_sm_mean_mhz", c_double),
-    ("clock_sm_max_mhz", c_double),
-    ("clock_memory_mean_mhz", c_double),
-    ("temperature_max_c", c_double),
-    ("power_mean_w", c_double),
-    ("compute_mean_percent", c_double),
-    ("throttled_hw", c_double),
-    ("throttled_power", c_double),
-    ("throttled_thermal", c_double),
-]
-splat_bench_stage._fields_ = [
-    ("name", c_char_p),
-    ("ms", c_double),
-    ("limit_ms", c_double),
-]
-splat_bench_evaluation._fields_ = [
-    ("iteration", c_int),
-    ("quality", splat_metrics),
-]
-splat_bench_result._fields_ = [
-    ("first_iteration", c_int),
-    ("warmup", c_int),
-    ("step", splat_bench_times),
-    ("step_ms", POINTER(c_double)),
-    ("seconds", c_double),
-    ("iterations_per_second", c_double),
-    ("views_a_step", c_double),
-    ("seconds_to_30k", c_double),
-    ("n_gaussians_first", c_size_t),
-    ("n_gaussians_last", c_size_t),
-    ("n_visible", c_double),
-    ("n_instances", c_double),
-    ("ranks", POINTER(splat_rank_info)),
-    ("n_ranks", c_size_t),
-    ("loss", c_double),
-    ("mean_opacity", c_double),
-    ("evaluations", POINTER(splat_bench_evaluation)),
-    ("n_evaluations", c_size_t),
-    ("training", splat_bench_memory),
-    ("evaluation", splat_bench_memory),
-    ("host_bytes", c_double),
-    ("host_peak_bytes", c_double),
-    ("gpu", splat_bench_gpu),
-    ("quality", splat_metrics),
-    ("evaluation_seconds", c_double),
-    ("copy_gb_per_s", c_double),
-    ("n_stages", c_size_t),
-    ("stages", splat_bench_stage * 9),
-]
-splat_environment._fields_ = [
-    ("host", c_char * 128),
-    ("system", c_char * 256),
-    ("processor", c_char * 128),
-    ("n_cpus", c_int),
-    ("gpu", c_char * 256),
-    ("gpu_bytes", c_size_t),
-    ("driver_version", c_int),
-    ("runtime_version", c_int),
-    ("date", c_char * 32),
-]
-splat_bench_note._fields_ = [
-    ("command", c_char_p),
-    ("label", c_char_p),
-    ("notes", c_char_p),
-]
-splat_bench_row._fields_ = [
-    ("name", c_char_p),
-    ("ms", splat_bench_times),
-    ("n_together", c_size_t),
-    ("per_second", c_double),
-    ("mb_per_s", c_double),
-]
-splat_bench_rows._fields_ = [
-    ("mode", c_char_p),
-    ("n_rows", c_size_t),
-    ("rows", splat_bench_row * 8),
-    ("width", c_int),
-    ("height", c_int),
-    ("n_gaussians", c_size_t),
-]
-splat_bench_figures._fields_ = [
-    ("name", c_char_p),
-    ("mode", c_char_p),
-    ("scene", c_char_p),
-    ("device", c_char_p),
-    ("step", splat_bench_times),
-    ("iterations_per_second", c_double),
-    ("seconds_to_30k", c_double),
-    ("n_gaussians", c_double),
-    ("loss", c_double),
-    ("mean_opacity", c_double),
-    ("date", c_char_p),
-    ("label", c_char_p),
-    ("notes", c_char_p),
-    ("training_peak_bytes", c_double),
-    ("evaluation_peak_bytes", c_double),
-    ("host_peak_bytes", c_double),
-    ("psnr", c_double),
-    ("ssim", c_double),
-    ("l1", c_double),
-    ("lpips", c_double),
-    ("lpips_net", c_char_p),
-    ("n_rows", c_size_t),
-    ("rows", splat_bench_row * 8),
-]
-splat_bench_comparison._fields_ = [
-    ("change", c_double),
-    ("change_low", c_double),
-    ("change_high", c_double),
-    ("speedup", c_double),
-    ("speedup_low", c_double),
-    ("speedup_high", c_double),
-    ("seconds_saved", c_double),
-    ("is_significant", c_bool),
-    ("quality_loss", c_double),
-]
-splat_mesh_figure._fields_ = [
-    ("min", c_double),
-    ("max", c_double),
-    ("mean", c_double),
-    ("deviation", c_double),
-]
-splat_mesh_quality._fields_ = [
-    ("n_vertices", c_size_t),
-    ("n_faces", c_size_t),
-    ("n_edges", c_size_t),
-    ("n_boundary_edges", c_size_t),
-    ("n_non_manifold_edges", c_size_t),
-    ("n_components", c_size_t),
-    ("n_duplicate_vertices", c_size_t),
-    ("n_isolated_vertices", c_size_t),
-    ("n_degenerate_faces", c_size_t),
-    ("n_low_quality_faces", c_size_t),
-    ("n_degenerate_normals", c_size_t),
-    ("n_flipped_normals", c_size_t),
-    ("euler_characteristic", c_int64),
-    ("is_watertight", c_bool),
-    ("is_winding_consistent", c_bool),
-    ("area", splat_mesh_figure),
-    ("aspect", splat_mesh_figure),
-    ("edge_length", splat_mesh_figure),
-    ("valence", splat_mesh_figure),
-    ("edge_uniformity", c_double),
-    ("normal_consistency", c_double),
-    ("surface_area", c_double),
-    ("volume", c_double),
-    ("low", c_double * 3),
-    ("high", c_double * 3),
-    ("diagonal", c_double),
-    ("box_volume", c_double),
-    ("box_aspect", c_double),
-    ("file_bytes", c_uint64),
-    ("score", c_int),
-    ("verdict", c_char_p),
-]
-splat_mesh_report_options._fields_ = [
-    ("size", c_size_t),
-    ("reference", c_char_p),
-    ("n_samples", c_size_t),
-    ("seed", c_uint64),
-    ("reference_margin", c_double),
-    ("thresholds", c_double * 8),
-    ("n_thresholds", c_size_t),
-    ("reference_points", c_char_p),
-]
-splat_mesh_subset._fields_ = [
-    ("name", c_char * 32),
-    ("n", c_size_t),
-    ("to_mesh_median", c_double),
-    ("completeness", c_double * 8),
-]
-splat_mesh_distances._fields_ = [
-    ("n_mesh_samples", c_size_t),
-    ("n_reference_samples", c_size_t),
-    ("mesh_samples_per_area", c_double),
-    ("reference_diagonal", c_double),
-    ("reference_margin", c_double),
-    ("mesh_part", c_double),
-    ("to_reference_mean", c_double),
-    ("to_reference_rms", c_double),
-    ("to_reference_max", c_double),
-    ("to_reference_p95", c_double),
-    ("to_mesh_mean", c_double),
-    ("to_mesh_rms", c_double),
-    ("to_mesh_max", c_double),
-    ("to_mesh_p95", c_double),
-    ("chamfer", c_double),
-    ("n_thresholds", c_size_t),
-    ("thresholds", c_double * 8),
-    ("precision", c_double * 8),
-    ("completeness", c_double * 8),
-    ("f_score", c_double * 8),
-    ("to_reference_median", c_double),
-    ("to_mesh_median", c_double),
-    ("n_subsets", c_size_t),
-    ("subsets", splat_mesh_subset * 8),
-]
-splat_mesh_texture._fields_ = [
-    ("has_coordinates", c_bool),
-    ("n_pages", c_size_t),
-    ("page_sizes", ((c_int * 2) * 256)),
-    ("n_texels", c_uint64),
-    ("used", c_double),
-    ("texel_density", c_double),
-]
-splat_mesh_report._fields_ = [
-    ("file", c_char * 512),
-    ("reference", c_char * 512),
-    ("reference_points", c_char * 512),
-    ("quality", splat_mesh_quality),
-    ("distances", splat_mesh_distances),
-    ("seed", c_uint64),
-    ("texture", splat_mesh_texture),
-]
 
 STRUCTS: List[Any] = [
     splat_error,
@@ -1629,6 +1076,7 @@ STRUCTS: List[Any] = [
     splat_geometry_maps,
     splat_metrics,
     splat_view_job,
+    splat_lpips_options,
     splat_model_config,
     splat_coarse_options,
     splat_refine_options,
@@ -1652,38 +1100,6 @@ STRUCTS: List[Any] = [
     splat_texture_options,
     splat_texture_info,
     splat_viewer_options,
-    splat_lpips_options,
-    splat_random_views_options,
-    splat_mesh_draw_options,
-    splat_mesh_metrics,
-    splat_gpu_sample,
-    splat_monitor_sample,
-    splat_monitor_options,
-    splat_profile_sample,
-    splat_profile_trend,
-    splat_profile_saving,
-    splat_profile_large_block,
-    splat_profile,
-    splat_bench_times,
-    splat_bench_options,
-    splat_bench_memory,
-    splat_bench_gpu,
-    splat_bench_stage,
-    splat_bench_evaluation,
-    splat_bench_result,
-    splat_environment,
-    splat_bench_note,
-    splat_bench_row,
-    splat_bench_rows,
-    splat_bench_figures,
-    splat_bench_comparison,
-    splat_mesh_figure,
-    splat_mesh_quality,
-    splat_mesh_report_options,
-    splat_mesh_subset,
-    splat_mesh_distances,
-    splat_mesh_texture,
-    splat_mesh_report,
 ]
 
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
@@ -1755,6 +1171,12 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_view_job_init_sized": (None, [POINTER(splat_view_job), c_size_t]),
     "splat_model_evaluate": (c_int, [POINTER(splat_model), POINTER(splat_scene), POINTER(splat_view_job),
         POINTER(splat_metrics), POINTER(splat_error)]),
+    "splat_lpips_options_init_sized": (None, [POINTER(splat_lpips_options), c_size_t]),
+    "splat_lpips_create": (c_int, [POINTER(splat_context), POINTER(splat_lpips_options),
+        POINTER(POINTER(splat_lpips)), POINTER(splat_error)]),
+    "splat_lpips_destroy": (None, [POINTER(splat_lpips)]),
+    "splat_lpips_measure": (c_int, [POINTER(splat_lpips), c_int, c_int, POINTER(c_float), POINTER(c_uint8),
+        POINTER(c_double), POINTER(c_double), POINTER(splat_error)]),
     "splat_model_config_read": (c_int, [c_char_p, POINTER(splat_model_config), POINTER(splat_error)]),
     "splat_model_config_free": (None, [POINTER(splat_model_config)]),
     "splat_model_find_iteration": (c_int, [c_char_p, c_int, c_char_p, c_size_t, POINTER(c_int), POINTER(splat_error)]),
@@ -1858,90 +1280,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_viewer_finish": (None, [POINTER(splat_viewer), c_char_p]),
     "splat_viewer_stay": (None, [POINTER(splat_viewer), c_double]),
     "splat_viewer_get_clients": (None, [POINTER(splat_viewer), POINTER(c_int), POINTER(c_uint64)]),
-    "splat_lpips_options_init_sized": (None, [POINTER(splat_lpips_options), c_size_t]),
-    "splat_lpips_create": (c_int, [POINTER(splat_context), POINTER(splat_lpips_options),
-        POINTER(POINTER(splat_lpips)), POINTER(splat_error)]),
-    "splat_lpips_destroy": (None, [POINTER(splat_lpips)]),
-    "splat_lpips_convert": (c_int, [c_char_p, c_char_p, c_char_p, c_char_p, POINTER(splat_error)]),
-    "splat_lpips_measure": (c_int, [POINTER(splat_lpips), c_int, c_int, POINTER(c_float), POINTER(c_uint8),
-        POINTER(c_double), POINTER(c_double), POINTER(splat_error)]),
-    "splat_results_write": (c_int, [POINTER(splat_model), POINTER(splat_scene), POINTER(splat_view_job), c_char_p,
-        c_int, c_char_p, POINTER(splat_metrics), POINTER(splat_error)]),
-    "splat_sugar_results_write": (c_int, [c_char_p, c_char_p, c_char_p, c_char_p, c_int, POINTER(splat_metrics),
-        POINTER(c_bool), POINTER(splat_error)]),
-    "splat_renders_write": (c_int, [POINTER(splat_model), POINTER(splat_scene), POINTER(splat_view_job), c_char_p,
-        c_int, POINTER(splat_error)]),
-    "splat_maps_write": (c_int, [POINTER(splat_model), POINTER(splat_scene), POINTER(splat_view_job), c_uint,
-        c_char_p, c_int, POINTER(splat_error)]),
-    "splat_contact_sheet_write": (c_int, [POINTER(splat_model), POINTER(splat_scene), c_size_t, c_char_p,
-        POINTER(splat_error)]),
-    "splat_random_views_options_init_sized": (None, [POINTER(splat_random_views_options), c_size_t]),
-    "splat_random_views_make": (c_int, [POINTER(splat_scene), POINTER(splat_random_views_options),
-        POINTER(splat_camera), POINTER(splat_error)]),
-    "splat_random_views_write": (c_int, [POINTER(splat_model), POINTER(splat_scene),
-        POINTER(splat_random_views_options), c_char_p, POINTER(splat_error)]),
-    "splat_path_describe": (c_int, [c_char_p, POINTER(c_size_t), POINTER(splat_error)]),
-    "splat_path_write": (c_int, [POINTER(splat_model), c_char_p, POINTER(c_float), POINTER(splat_view_job), c_char_p,
-        POINTER(splat_error)]),
-    "splat_mesh_draw_options_init_sized": (None, [POINTER(splat_mesh_draw_options), c_size_t]),
-    "splat_mesh_views_write": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_view_job), c_uint,
-        POINTER(splat_mesh_draw_options), c_char_p, POINTER(splat_error)]),
-    "splat_mesh_random_views_write": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_mesh_draw_options),
-        POINTER(splat_random_views_options), c_char_p, POINTER(splat_error)]),
-    "splat_mesh_path_write": (c_int, [POINTER(splat_context), c_char_p, POINTER(splat_mesh_draw_options), c_char_p,
-        POINTER(c_float), POINTER(splat_view_job), c_char_p, POINTER(splat_error)]),
-    "splat_mesh_evaluate": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_view_job),
-        POINTER(splat_mesh_draw_options), POINTER(splat_mesh_metrics), POINTER(splat_error)]),
-    "splat_mesh_results_write": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_view_job),
-        POINTER(splat_mesh_draw_options), c_char_p, c_char_p, POINTER(splat_mesh_metrics), POINTER(splat_error)]),
-    "splat_mesh_contact_sheet_write": (c_int, [POINTER(splat_scene), c_char_p, POINTER(splat_mesh_draw_options),
-        POINTER(splat_model), c_size_t, c_char_p, POINTER(splat_error)]),
-    "splat_monitor_options_init_sized": (None, [POINTER(splat_monitor_options), c_size_t]),
-    "splat_monitor_create": (c_int, [POINTER(splat_monitor_options), POINTER(POINTER(splat_monitor)),
-        POINTER(splat_error)]),
-    "splat_monitor_get_latest": (None, [POINTER(splat_monitor), POINTER(splat_monitor_sample)]),
-    "splat_monitor_destroy": (None, [POINTER(splat_monitor)]),
-    "splat_memory_category_name": (c_char_p, [c_int]),
-    "splat_profile_find": (c_int, [c_char_p, c_char_p, c_char_p, c_size_t, POINTER(splat_error)]),
-    "splat_profile_read": (c_int, [c_char_p, POINTER(POINTER(splat_profile)), POINTER(splat_error)]),
-    "splat_profile_free": (None, [POINTER(splat_profile)]),
-    "splat_profile_write_svg": (c_int, [POINTER(splat_profile), c_char_p, POINTER(splat_error)]),
-    "splat_bench_times_compute": (c_int, [POINTER(c_double), c_size_t, POINTER(splat_bench_times),
-        POINTER(splat_error)]),
-    "splat_bench_options_init_sized": (None, [POINTER(splat_bench_options), c_size_t]),
-    "splat_trainer_bench": (c_int, [POINTER(splat_trainer), POINTER(splat_bench_options), POINTER(splat_bench_result),
-        POINTER(splat_error)]),
-    "splat_bench_result_free": (None, [POINTER(splat_bench_result)]),
-    "splat_environment_read": (None, [POINTER(splat_context), POINTER(splat_environment)]),
-    "splat_bench_check_output": (c_int, [c_char_p, POINTER(splat_error)]),
-    "splat_bench_write": (c_int, [POINTER(splat_trainer), POINTER(splat_bench_result), POINTER(splat_bench_note),
-        c_char_p, POINTER(splat_error)]),
-    "splat_bench_data": (c_int, [POINTER(splat_context), POINTER(splat_scene), c_int, POINTER(splat_bench_rows),
-        POINTER(splat_error)]),
-    "splat_bench_render": (c_int, [POINTER(splat_scene), POINTER(splat_model), c_int, c_int, c_int, c_int,
-        POINTER(splat_bench_rows), POINTER(splat_error)]),
-    "splat_bench_write_rows": (c_int, [POINTER(splat_context), POINTER(splat_scene), POINTER(splat_bench_rows),
-        POINTER(splat_bench_note), c_char_p, POINTER(splat_error)]),
-    "splat_bench_read": (c_int, [c_char_p, POINTER(POINTER(splat_bench_record)), POINTER(splat_error)]),
-    "splat_bench_record_free": (None, [POINTER(splat_bench_record)]),
-    "splat_bench_record_get": (None, [POINTER(splat_bench_record), POINTER(splat_bench_figures)]),
-    "splat_bench_compare_times": (None, [POINTER(splat_bench_times), POINTER(splat_bench_times),
-        POINTER(splat_bench_comparison)]),
-    "splat_bench_compare": (None, [POINTER(splat_bench_record), POINTER(splat_bench_record),
-        POINTER(splat_bench_comparison)]),
-    "splat_bench_list_differences": (None, [POINTER(splat_bench_record), POINTER(splat_bench_record),
-        splat_bench_difference_function, c_void_p]),
-    "splat_bench_report_markdown": (c_char_p, [POINTER(POINTER(splat_bench_record)), c_size_t, c_double]),
-    "splat_bench_report_html": (c_char_p, [POINTER(POINTER(splat_bench_record)), c_size_t, c_double]),
-    "splat_bench_report_write": (c_int, [POINTER(POINTER(splat_bench_record)), c_size_t, c_double, c_char_p,
-        POINTER(splat_error)]),
-    "splat_mesh_report_options_init_sized": (None, [POINTER(splat_mesh_report_options), c_size_t]),
-    "splat_mesh_report_make": (c_int, [POINTER(splat_context), c_char_p, POINTER(splat_mesh_report_options),
-        POINTER(splat_mesh_report), POINTER(splat_error)]),
-    "splat_mesh_report_write": (c_int, [POINTER(splat_mesh_report), c_char_p, POINTER(splat_error)]),
-    "splat_mesh_report_write_tensorboard": (c_int, [POINTER(splat_mesh_report), c_char_p, c_int64,
-        POINTER(splat_error)]),
-    "splat_number_name": (c_char_p, [POINTER(c_char), c_float]),
 }
 
 

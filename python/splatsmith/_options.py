@@ -98,6 +98,12 @@ class ViewJob(TypedDict, total=False):
     nearby_exposures: PathLike
 
 
+class LpipsOptions(TypedDict, total=False):
+    net: PathLike
+    weights: PathLike
+    normalize: bool
+
+
 class TrainOptions(TypedDict, total=False):
     iterations: int
     sh_degree: int
@@ -256,48 +262,6 @@ class ViewerOptions(TypedDict, total=False):
     n_sibr_ports: int
 
 
-class LpipsOptions(TypedDict, total=False):
-    net: PathLike
-    weights: PathLike
-    normalize: bool
-
-
-class RandomViewsOptions(TypedDict, total=False):
-    n: int
-    position_deviation: float
-    rotation_deviation_deg: float
-    seed: int
-
-
-class MeshDrawOptions(TypedDict, total=False):
-    filter: Union[str, _c.MeshFilter]
-    supersampling: int
-
-
-class MonitorOptions(TypedDict, total=False):
-    pid: int
-    period_s: float
-    gpu: PathLike
-    csv_path: PathLike
-    proc_root: PathLike
-
-
-class BenchOptions(TypedDict, total=False):
-    warmup: int
-    iterations: int
-    stages: bool
-    test_iterations: Sequence[int]
-
-
-class MeshReportOptions(TypedDict, total=False):
-    reference: PathLike
-    n_samples: int
-    seed: int
-    reference_margin: float
-    thresholds: Sequence[float]
-    reference_points: PathLike
-
-
 # Which fields of structs are of enums.
 ENUM_FIELDS: Dict[str, Dict[str, Type[IntEnum]]] = {
     "splat_error": {"status": _c.Status},
@@ -317,6 +281,4 @@ ENUM_FIELDS: Dict[str, Dict[str, Type[IntEnum]]] = {
     "splat_mesh_extract_options": {"method": _c.MeshMethod, "points": _c.MeshPointSource},
     "splat_refine_input": {"render_mode": _c.RenderMode},
     "splat_texture_options": {"bake": _c.TextureBake},
-    "splat_mesh_draw_options": {"filter": _c.MeshFilter},
-    "splat_profile_trend": {"verdict": _c.ProfileVerdict},
 }

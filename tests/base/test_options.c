@@ -9,6 +9,14 @@
 #include <string.h>
 
 #include "base/options.h"
+#include "bench/bench.h"
+#include "measure/map_pictures.h"
+#include "measure/mesh_results.h"
+#include "measure/mesh_views.h"
+#include "measure/random_views.h"
+#include "measure/results.h"
+#include "mesh/measure/mesh_report.h"
+#include "report/monitor/monitor.h"
 #include "scene/scene.h"
 #include "trainer_fixture.h"
 #include "train/state.h"

@@ -3,8 +3,12 @@
 
 #include "backend/backend.h"
 #include "base/context.h"
+#include "bench/compare.h"
+#include "bench/json.h"
+#include "bench/report.h"
 #include "io/json.h"
 #include "bench/times.h"
+#include "report/environment.h"
 #include "trainer_fixture.h"
 #include "view_job_fixture.h"
 

@@ -1,7 +1,8 @@
 /* Results of benchmarks: read, compared with themselves and put into a report. */
 #include "fuzz.h"
+#include "bench/compare.h"
+#include "bench/report.h"
 
-#include "splatsmith/observe.h"
 
 static void ignore(void *user, const char *sentence)
 {

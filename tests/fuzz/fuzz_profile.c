@@ -1,7 +1,7 @@
 /* Memory profiles: lines of JSON, read, judged and drawn. */
 #include "fuzz.h"
+#include "report/profile/profile.h"
 
-#include "splatsmith/observe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

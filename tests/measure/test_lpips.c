@@ -15,6 +15,7 @@
 #include "io/json.h"
 #include "lpips_fixture.h"
 #include "measure/lpips/lpips.h"
+#include "measure/results.h"
 #include "trainer_fixture.h"
 #include "view_job_fixture.h"
 

@@ -1,6 +1,7 @@
 /* splatsmith-lpips-convert: files as torch.save writes them (the stream of pickles before PyTorch 1.6, which is the
  * simpler to write) become one safetensors file that LPIPS reads. */
 #include "base/file.h"
+#include "measure/lpips/lpips_convert.h"
 #include "check.h"
 #include "lpips_fixture.h"
 #include "splatsmith.h"

@@ -4,6 +4,7 @@
 #include "io/json.h"
 #include "io/splat/formats.h"
 #include "math/gaussian.h"
+#include "measure/map_pictures.h"
 #include "scene/scene.h"
 #include "training_group.h"
 #include "view_job_fixture.h"

@@ -7,6 +7,9 @@
 #include "io/json.h"
 #include "io/splat/cloud.h"
 #include "io/splat/formats.h"
+#include "measure/mesh_results.h"
+#include "measure/mesh_views.h"
+#include "measure/sugar_results.h"
 #include "mesh_view_group.h"
 
 /* A ball where the cameras look, each vertex with a colour of its own; radius 20: all around the scene. */

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "measure/mesh_views.h"
 #include "scene/scene.h"
 #include "mesh_view_group.h"
 

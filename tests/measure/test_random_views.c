@@ -3,6 +3,7 @@
 
 #include "io/json.h"
 #include "io/transforms.h"
+#include "measure/random_views.h"
 #include "scene/scene.h"
 #include "training_group.h"
 #include "view_job_fixture.h"

@@ -11,6 +11,7 @@
 #include "cli_fixture.h"
 #include "event_reader.h"
 #include "mesh/measure/mesh_distance.h"
+#include "mesh/measure/mesh_report.h"
 #include "mesh/mesh_bvh.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh/mesh_clean_vertices.h"

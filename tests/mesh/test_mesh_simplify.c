@@ -8,6 +8,7 @@
 
 #include "base/rng.h"
 #include "mesh/measure/mesh_distance.h"
+#include "mesh/measure/mesh_report.h"
 #include "mesh/mesh_clean.h"
 #include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_simplify.h"

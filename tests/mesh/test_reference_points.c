@@ -11,6 +11,7 @@
 #include "event_reader.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh/measure/mesh_distance.h"
+#include "mesh/measure/mesh_report.h"
 #include "mesh_fixture.h"
 
 #include <jansson.h>

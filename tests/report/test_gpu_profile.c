@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "gpu_fixture.h"
+#include "report/profile/profile.h"
 #include "run/memory_profiler.h"
 
 #include <math.h>

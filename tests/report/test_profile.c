@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "event_reader.h"
 #include "io/json.h"
+#include "report/profile/profile.h"
 #include "run/memory_profiler.h"
 #include "trainer_fixture.h"
 

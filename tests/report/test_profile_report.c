@@ -1,6 +1,7 @@
 /* What is read from memory profiles: verdicts on good, leaking and broken ones, finding them, the timeline, and the
  * command. */
 #include "base/file.h"
+#include "report/profile/profile.h"
 #include "check.h"
 #include "splatsmith.h"
 

@@ -6,6 +6,7 @@
 
 #include "io/picture/image.h"
 #include "io/json.h"
+#include "report/profile/memory_profile.h"
 #include "train/state.h"
 #include "trainer_fixture.h"
 

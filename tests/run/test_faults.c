@@ -7,7 +7,9 @@
 #include <cmocka.h>
 
 #include "checkpoint_fixture.h"
+#include "bench/json.h"
 #include "io/picture/image.h"
+#include "measure/contact_sheet.h"
 #include "mesh/files/mesh_io.h"
 #include "report/page/run_page.h"
 #include "io/model_folder.h"

@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "event_reader.h"
+#include "report/monitor/monitor.h"
 #include "train/state.h"
 #include "trainer_fixture.h"
 

@@ -7,6 +7,7 @@
 
 #include "mesh/mesh.h"
 #include "mesh/files/mesh_io.h"
+#include "report/number_name.h"
 #include "scene/scene.h"
 #include "surface/extract/extract_parts.h"
 #include "scene_fixture.h"

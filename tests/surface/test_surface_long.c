@@ -10,6 +10,7 @@
 
 #include "cli_fixture.h"
 #include "splatsmith.h"
+#include "mesh/measure/mesh_report.h"
 
 #define TRAINED "3000"
 #define EXTENT 5.1 /* of the sample scene's cameras, as its training says */

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "gpu_fixture.h"
 #include "io/splat/formats.h"
-#include "splatsmith/observe.h"
+#include "measure/mesh_evaluate.h"
 #include "view_job_fixture.h"
 
 #include <math.h>

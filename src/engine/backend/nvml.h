@@ -4,7 +4,7 @@
 #define SPLAT_BACKEND_NVML_H
 
 #include "base/error.h"
-#include "splatsmith/observe.h"
+#include "base/monitor_sample.h"
 
 typedef struct splat_nvml splat_nvml;
 

@@ -1,5 +1,7 @@
 /* Contact sheets: a line of titles, then rows of three pictures of a view, each over a line with its name and figures;
  * the sheet is white between them. */
+#include "measure/contact_sheet.h"
+
 #include "backend/backend.h"
 #include "base/file.h"
 #include "io/picture/image.h"
@@ -7,7 +9,6 @@
 #include "math/camera.h"
 #include "measure/evaluate.h"
 #include "measure/mesh_evaluate.h"
-#include "splatsmith/observe.h"
 
 #include <math.h>
 #include <stdlib.h>

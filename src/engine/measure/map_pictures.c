@@ -1,4 +1,6 @@
 /* Pictures of depth, normals, alpha and density, for people and for programs. */
+#include "measure/map_pictures.h"
+
 #include "base/file.h"
 #include "base/options.h"
 #include "io/picture/colormap.h"
@@ -8,7 +10,6 @@
 #include "model/model.h"
 #include "model/view_job.h"
 #include "scene/scene.h"
-#include "splatsmith/observe.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,6 @@
 /* What the evaluation of a mesh leaves in a model folder. */
+#include "measure/mesh_results.h"
+
 #include "base/file.h"
 #include "base/options.h"
 #include "measure/mesh_evaluate.h"

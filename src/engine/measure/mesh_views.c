@@ -1,4 +1,6 @@
 /* Pictures of a mesh from the cameras of a scene: what people look at to judge a surface. */
+#include "measure/mesh_views.h"
+
 #include "base/file.h"
 #include "base/options.h"
 #include "io/picture/image.h"
@@ -6,7 +8,6 @@
 #include "math/camera.h"
 #include "measure/mesh_subject.h"
 #include "model/view_job.h"
-#include "splatsmith/observe.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,6 @@
 /* Pictures along a camera path, as PNGs or, by ffmpeg, as a film. */
+#include "measure/path_views.h"
+
 #include "base/file.h"
 #include "base/process.h"
 #include "io/camera_path.h"
@@ -6,7 +8,6 @@
 #include "math/camera.h"
 #include "measure/mesh_subject.h"
 #include "model/model.h"
-#include "splatsmith/observe.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
 /* Novel views around the path of the cameras, as training data for pose regression: poses, then pictures and files. */
+#include "measure/random_views.h"
+
 #include "base/file.h"
 #include "base/options.h"
 #include "base/rng.h"
@@ -7,7 +9,6 @@
 #include "math/camera.h"
 #include "measure/mesh_subject.h"
 #include "model/model.h"
-#include "splatsmith/observe.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 
 #include "base/context.h"
 #include "base/error.h"
-#include "splatsmith/observe.h"
+#include "measure/mesh_evaluate.h"
 
 /* The name for results of n views: `method`, or, where per_view.json has more views of it, method_<n>_of_<more>_views,
  * with a notice: results of fewer views (photos may be lost) do not replace the others. malloc'd; NULL: no memory. */

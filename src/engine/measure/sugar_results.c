@@ -1,7 +1,8 @@
 /* SuGaR's results_<method>..._normal....json, by what its names of folders and meshes say. */
+#include "measure/sugar_results.h"
+
 #include "base/file.h"
 #include "io/json.h"
-#include "splatsmith/observe.h"
 
 #include <math.h>
 #include <stdio.h>

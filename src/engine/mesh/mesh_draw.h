@@ -4,7 +4,23 @@
 
 #include "mesh/mesh_mips.h"
 #include "mesh/mesh_raster.h"
-#include "splatsmith/observe.h"
+#include "splatsmith/core.h"
+
+/* How the texels of a texture become a colour. All in the photos' encoding (sRGB), as 3DGS and SuGaR blend. */
+typedef enum splat_mesh_filter {
+    SPLAT_MESH_FILTER_TRILINEAR = 0,  /* bilinear on two levels of mip maps, as programs that show meshes do */
+    SPLAT_MESH_FILTER_NEAREST = 1,    /* the texel of the full texture, as SuGaR measures its meshes */
+    SPLAT_MESH_FILTER_ANISOTROPIC = 2 /* up to 16 trilinear samples along the longer side of the pixel's footprint */
+} splat_mesh_filter;
+
+typedef struct splat_mesh_draw_options {
+    size_t size;
+    splat_mesh_filter filter; /* TRILINEAR */
+    int supersampling;        /* samples along each side of a pixel, 1 to 8; 2 */
+} splat_mesh_draw_options;
+
+void splat_mesh_draw_options_init_sized(splat_mesh_draw_options *options, size_t size);
+#define splat_mesh_draw_options_init(options) splat_mesh_draw_options_init_sized(options, sizeof *(options))
 
 typedef struct splat_mesh_painter {
     const splat_mesh *mesh;

@@ -1,4 +1,6 @@
 /* The machine and the program, as a report of a measurement or of a problem should name them. */
+#include "report/environment.h"
+
 #include "backend/backend.h"
 #include "backend/nvml.h"
 #include "base/context.h"

@@ -1,6 +1,7 @@
 /* Numbers in the names of files and folders, as SuGaR writes them. */
+#include "report/number_name.h"
+
 #include "io/number.h"
-#include "splatsmith/observe.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* Options, scene and machine as rows of text. */
 #include "run/run_settings.h"
 
+#include "report/environment.h"
 #include "run/checkpoint/checkpoint.h"
 #include "train/schedule.h"
 #include "train/train_options.h"

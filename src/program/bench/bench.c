@@ -1,5 +1,8 @@
 /* Measuring the training loop as it runs: the same steps, nothing left out. */
+#include "bench/bench.h"
+
 #include "base/options.h"
+#include "report/monitor/monitor.h"
 #include "train/state.h"
 
 #include "base/clock.h"

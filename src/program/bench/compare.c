@@ -1,4 +1,6 @@
 /* Two benchmarks side by side: how much faster, how sure, how much worse the pictures, whether the race was fair. */
+#include "bench/compare.h"
+
 #include "bench/record.h"
 #include "bench/times.h"
 #include "io/json.h"

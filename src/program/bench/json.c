@@ -1,9 +1,12 @@
 /* A benchmark's result as a file for programs, and two pictures of it. docs/files.md has the keys. */
+#include "bench/json.h"
+
 #include "bench/record.h"
 
 #include "base/file.h"
 #include "io/json.h"
 #include "io/svg/svg_chart.h"
+#include "report/environment.h"
 #include "run/checkpoint/checkpoint.h"
 #include "train/state.h"
 

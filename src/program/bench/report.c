@@ -1,4 +1,7 @@
 /* The table of phases: what each step of a tuning brought, in Markdown and as a page. */
+#include "bench/report.h"
+
+#include "bench/compare.h"
 #include "bench/record.h"
 
 #include "base/c_locale.h"

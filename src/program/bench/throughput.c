@@ -1,11 +1,13 @@
 /* How fast photos arrive and views leave: the parts of training and rendering that are not the step. */
+#include "bench/throughput.h"
+
 #include "base/clock.h"
 #include "io/picture/image.h"
 #include "math/camera.h"
+#include "measure/random_views.h"
 #include "model/model.h"
 #include "scene/photo.h"
 #include "scene/scene.h"
-#include "splatsmith/observe.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,22 @@
 #define SPLAT_BENCH_TIMES_H
 
 #include "base/error.h"
-#include "splatsmith/observe.h"
+#include "splatsmith/core.h"
+
+/* What n times say, in their unit. Percentiles interpolate between neighbours. The interval of the mean comes from
+ * batch means, as times of neighbouring steps resemble each other: consecutive times are averaged in up to 20 batches
+ * of at least 10 (4 batches when there are fewer), and Student's t is applied to those. */
+typedef struct splat_bench_times {
+    size_t n;
+    double mean, median, min, max, p95, p99;
+    double standard_deviation;  /* of single times; NaN for n = 1 */
+    double mean_error;          /* standard error of the mean; NaN for n < 8, as are the two below */
+    double mean_low, mean_high; /* 95 % confidence interval of the mean */
+    int n_batches;              /* 0 for n < 8 */
+} splat_bench_times;
+
+/* Errors: ARGUMENT (no times), MEMORY. */
+splat_status splat_bench_times_compute(const double *times, size_t n, splat_bench_times *result, splat_error *error);
 
 /* The 0.975 quantile of Student's t with `freedom` >= 1 degrees of freedom. */
 double splat_student_t(double freedom);

@@ -3,6 +3,7 @@
 #include "progress.h"
 #include "ranks.h"
 #include "vram.h"
+#include "bench/json.h"
 
 #include <math.h>
 #include <stdlib.h>

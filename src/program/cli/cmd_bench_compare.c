@@ -1,6 +1,8 @@
 /* splatsmith bench compare, splatsmith bench report: measurements beside each other. */
 #include "cli.h"
 #include "progress.h"
+#include "bench/compare.h"
+#include "bench/report.h"
 
 #include <math.h>
 #include <stdlib.h>

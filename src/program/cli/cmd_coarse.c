@@ -2,6 +2,7 @@
 #include "ranks.h"
 #include "training.h"
 #include "vram.h"
+#include "report/number_name.h"
 
 #include <string.h>
 

@@ -1,6 +1,9 @@
 /* splatsmith eval */
 #include "cli.h"
 #include "progress.h"
+#include "measure/mesh_results.h"
+#include "measure/results.h"
+#include "measure/sugar_results.h"
 
 #include <string.h>
 

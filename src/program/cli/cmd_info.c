@@ -1,6 +1,7 @@
 /* splatsmith info: what a report of a problem should contain. */
 #include "cli.h"
 #include "progress.h"
+#include "report/environment.h"
 
 static void print_backend(const cli_values *values, const char *backend)
 {

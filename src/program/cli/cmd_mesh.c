@@ -1,6 +1,7 @@
 /* splatsmith mesh */
 #include "cli.h"
 #include "progress.h"
+#include "report/number_name.h"
 
 #include <stdlib.h>
 #include <string.h>

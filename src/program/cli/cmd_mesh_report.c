@@ -1,6 +1,7 @@
 /* splatsmith mesh-report: the figures of a mesh, and how far it is from the truth. */
 #include "cli.h"
 #include "progress.h"
+#include "mesh/measure/mesh_report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* splatsmith profile: what a run's memory profile says. */
 #include "cli.h"
 #include "progress.h"
+#include "report/profile/profile.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* splatsmith refine */
 #include "training.h"
 #include "vram.h"
+#include "report/number_name.h"
 
 #include <math.h>
 #include <stdlib.h>

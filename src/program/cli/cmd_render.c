@@ -1,6 +1,11 @@
 /* splatsmith render and splatsmith contact-sheet: pictures of a model's views. */
 #include "cli.h"
 #include "progress.h"
+#include "measure/contact_sheet.h"
+#include "measure/map_pictures.h"
+#include "measure/mesh_views.h"
+#include "measure/path_views.h"
+#include "measure/results.h"
 
 #include <stdlib.h>
 #include <string.h>

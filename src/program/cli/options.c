@@ -1,5 +1,6 @@
 /* Defaults of the options, and their words for help, the man page and the completion. */
 #include "options.h"
+#include "mesh/measure/mesh_report.h"
 
 #include <inttypes.h>
 #include <limits.h>

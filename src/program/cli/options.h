@@ -4,6 +4,9 @@
 
 #include "sizes.h"
 #include "splatsmith.h"
+#include "bench/bench.h"
+#include "measure/random_views.h"
+#include "mesh/measure/mesh_figures.h"
 
 #include <stdio.h>
 

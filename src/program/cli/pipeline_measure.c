@@ -1,6 +1,7 @@
 /* The textured mesh of a pipeline on the test views, where its splats are measured too. */
 #include "pipeline.h"
 #include "progress.h"
+#include "measure/mesh_evaluate.h"
 
 #include <string.h>
 

@@ -3,6 +3,7 @@
 #define SPLAT_CLI_PROGRESS_H
 
 #include "splatsmith.h"
+#include "report/monitor/monitor.h"
 
 #if defined(__GNUC__)
 #define CLI_PRINTF(format_index, first) __attribute__((format(printf, format_index, first)))

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "progress.h"
+#include "report/monitor/monitor.h"
 
 /* What the run reports. */
 typedef struct cli_report_state {

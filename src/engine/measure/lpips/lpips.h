@@ -6,7 +6,7 @@
 #include "distributed/comm.h"
 #include "ops/types.h"
 #include "measure/lpips/lpips_net.h"
-#include "splatsmith/observe.h"
+#include "splatsmith/model.h"
 
 /* Maps and weights up to 1.6 Mpixel; larger pictures may take more in proportion. With the patches and sums of the ops
  * it stays below 300 MB: patches of more CPU threads than SPLAT_LPIPS_PATCHES has room for (46) go off the maps. */

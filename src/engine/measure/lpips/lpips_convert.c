@@ -1,9 +1,10 @@
 /* torchvision's backbone and lpips's heads, as users can get them, to the one file that splat_lpips_create reads. */
+#include "measure/lpips/lpips_convert.h"
+
 #include "base/file.h"
 #include "io/tensor/safetensors.h"
 #include "io/torch/torch_file.h"
 #include "measure/lpips/lpips_net.h"
-#include "splatsmith/observe.h"
 
 #include <stdio.h>
 #include <stdlib.h>

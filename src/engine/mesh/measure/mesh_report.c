@@ -1,4 +1,6 @@
 /* The public face of mesh reports: reading, measuring, JSON, TensorBoard. */
+#include "mesh/measure/mesh_report.h"
+
 #include "base/context.h"
 #include "base/file.h"
 #include "base/options.h"

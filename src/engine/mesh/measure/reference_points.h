@@ -3,7 +3,7 @@
 #define SPLAT_MESH_REFERENCE_POINTS_H
 
 #include "mesh/mesh.h"
-#include "splatsmith/observe.h"
+#include "mesh/measure/mesh_figures.h"
 
 typedef struct splat_reference_points {
     splat_mesh cloud; /* without faces */

@@ -3,7 +3,7 @@
 #define SPLAT_OBSERVE_HOST_STATS_H
 
 #include "base/error.h"
-#include "splatsmith/observe.h"
+#include "base/monitor_sample.h"
 
 /* Sums since the machine or the process started, and present sizes; NaN where the system does not tell. Plain counts:
  * a double holds them exactly up to 2^53. */

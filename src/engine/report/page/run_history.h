@@ -4,7 +4,6 @@
 #define SPLAT_OBSERVE_RUN_HISTORY_H
 
 #include "report/profile/memory_profile.h"
-#include "splatsmith/observe.h"
 
 #include <stdio.h>
 

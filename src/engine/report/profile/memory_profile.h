@@ -4,8 +4,23 @@
 #define SPLAT_OBSERVE_MEMORY_PROFILE_H
 
 #include "backend/backend.h"
-#include "splatsmith/observe.h"
 #include "splatsmith/train.h"
+
+/* What memory is for. Gradients of the model's size do not exist (the backward pass ends in Adam); those of a view on
+ * the screen are activations. */
+typedef enum splat_memory_category {
+    SPLAT_MEMORY_PARAMETERS = 0,
+    SPLAT_MEMORY_GRADIENTS,
+    SPLAT_MEMORY_OPTIMIZER,
+    SPLAT_MEMORY_STATISTICS,  /* of density control */
+    SPLAT_MEMORY_ACTIVATIONS, /* the view in work, and the working memory of the ops */
+    SPLAT_MEMORY_IMAGES,
+    SPLAT_MEMORY_BUFFERS,
+    SPLAT_MEMORY_OTHER,
+    SPLAT_N_MEMORY_CATEGORIES
+} splat_memory_category;
+
+const char *splat_memory_category_name(splat_memory_category category); /* "parameters" ... */
 
 typedef enum splat_memory_place {
     SPLAT_PLACE_DEVICE = 0, /* what a memory limit is about; the host's memory on the CPU backend */

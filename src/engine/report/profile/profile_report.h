@@ -3,8 +3,8 @@
 #define SPLAT_OBSERVE_PROFILE_REPORT_H
 
 #include "base/error.h"
+#include "report/profile/profile.h"
 #include "report/profile/profile_line.h"
-#include "splatsmith/observe.h"
 
 /* The line about the run. */
 typedef struct splat_profile_run {

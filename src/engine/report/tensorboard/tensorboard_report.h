@@ -5,12 +5,12 @@
 #define SPLAT_OBSERVE_TENSORBOARD_REPORT_H
 
 #include "backend/backend.h"
+#include "base/monitor_sample.h"
 #include "base/running_mean.h"
 #include "io/tensorboard.h"
 #include "ops/summary/summary.h"
 #include "train/parts/regularizer.h"
 #include "splatsmith/model.h"
-#include "splatsmith/observe.h"
 #include "splatsmith/train.h"
 
 typedef enum splat_tensorboard_tags {

@@ -3,10 +3,10 @@
 #ifndef SPLAT_TRAIN_REGULARIZER_H
 #define SPLAT_TRAIN_REGULARIZER_H
 
+#include "base/monitor_sample.h"
 #include "io/tensorboard.h"
 #include "ops/summary/summary.h"
 #include "ops/work.h"
-#include "splatsmith/observe.h"
 #include "splatsmith/train.h"
 #include "train/parts/extra_rows.h"
 
