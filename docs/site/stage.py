@@ -12,11 +12,11 @@ from markdown import Document, documents
 # The order of the contents. Documents of docs/ that are not here follow in the group MORE, so none is forgotten.
 MORE = 'Use'
 CONTENTS = [
-    ('Begin', ['docs/tutorial', 'About <README>', 'docs/gallery', 'docs/coming-from']),
+    ('Begin', ['docs/install', 'docs/tutorial', 'docs/commands', 'About <README>', 'docs/gallery', 'docs/coming-from']),
     ('Use', ['docs/viewer', 'docs/observing', 'docs/files', 'docs/memory', 'docs/python', 'docs/packaging', 'docs/benchmark',
              'docs/distributed']),
     ('Reference', ['commands/index', 'api/index']),
-    ('Inside', ['docs/method', 'docs/architecture', 'docs/performance', 'docs/soak']),
+    ('Inside', ['docs/method', 'docs/architecture', 'docs/performance', 'docs/comparison', 'docs/soak']),
     ('Project', ['CONTRIBUTING', 'SECURITY', 'CHANGELOG']),
 ]
 
