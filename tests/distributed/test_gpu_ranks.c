@@ -10,6 +10,7 @@
 #include "coarse_fixture.h"
 #include "gpu_ranks_fixture.h"
 
+#include "model/files.h"
 #include "train/ranks/shard_host.h"
 
 #include <math.h>

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "model/files.h"
 #include "shared_run_fixture.h"
 
 #include "io/splat/formats.h"

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "model/render.h"
 #include "shared_run_fixture.h"
 
 #include "math/camera.h"

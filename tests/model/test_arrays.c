@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "io/picture/image.h"
-#include "model/model.h"
+#include "model/files.h"
 #include "trainer_fixture.h"
 
 #include <math.h>

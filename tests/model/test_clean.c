@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "model/model.h"
+#include "model/files.h"
 #include "trainer_fixture.h"
 
 #include <math.h>

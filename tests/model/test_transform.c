@@ -7,7 +7,7 @@
 #include "math/gaussian.h"
 #include "math/sh.h"
 #include "math/sh_rotation.h"
-#include "model/model.h"
+#include "model/files.h"
 #include "trainer_fixture.h"
 
 #include <math.h>

@@ -7,6 +7,8 @@
 
 #include "gpu_fixture.h"
 #include "math/camera.h"
+#include "model/init_points.h"
+#include "model/render.h"
 #include "ops/loss/loss.h"
 
 #include <math.h>

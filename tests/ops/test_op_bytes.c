@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "model/model.h"
+#include "model/render.h"
 #include "ops/bin/bin.h"
 #include "ops/bin/bin_bytes.h"
 #include "ops/depth_normal/depth_normal.h"

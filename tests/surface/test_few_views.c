@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "io/picture/image.h"
-#include "model/model.h"
+#include "model/files.h"
 #include "scene/scene.h"
 #include "trainer_fixture.h"
 #include "sphere_fixture.h" /* after the others, whose names it hides */

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "model/model.h"
+#include "model/files.h"
 #include "scene/scene.h"
 #include "surface/extract/floaters.h"
 #include "view_maps_fixture.h"

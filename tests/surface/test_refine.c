@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "model/render.h"
 #include "option_effects.h"
 #include "io/splat/formats.h"
 #include "math/camera.h"

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "model/transform.h"
 #include "scene/scene.h"
 #include "sphere_fixture.h"
 #include "surface/extract/extract_parts.h"

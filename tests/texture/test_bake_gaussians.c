@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "mesh_fixture.h"
+#include "model/files.h"
 #include "texture/bake_parts.h"
 #include "trainer_fixture.h"
 

@@ -8,6 +8,7 @@
 #include "math/camera.h"
 #include "mesh/mesh_draw.h"
 #include "mesh_fixture.h"
+#include "model/files.h"
 #include "sample/sample_raytrace.h"
 #include "texture/paint.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "model/model.h"
+#include "model/files.h"
 #include "scene/scene.h"
 #include "trainer_fixture.h"
 

@@ -2,7 +2,7 @@
 #ifndef SPLAT_TESTS_RED_MODEL_H
 #define SPLAT_TESTS_RED_MODEL_H
 
-#include "model/model.h"
+#include "model/files.h"
 
 /* One Gaussian, red, opaque, at (0, 0, 2). */
 static inline splat_model *red_model(splat_context *context)

@@ -1,8 +1,8 @@
 /* The saved splat that the viewer's pages fetch. Without civetweb all is skipped. */
+#include "model/files.h"
 #include "scene_fixture.h"
 #include "base/file.h"
 #include "io/splat/formats.h"
-#include "model/model.h"
 #include "viewer/saved.h"
 #include "web_client.h"
 

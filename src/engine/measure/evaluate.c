@@ -5,7 +5,7 @@
 #include "math/camera.h"
 #include "measure/exposure_guess.h"
 #include "measure/picture_metrics.h"
-#include "model/expose.h"
+#include "model/render.h"
 
 
 /* The picture into model->frame.image, its time, and the counts to the host when they are shown. */

@@ -2,7 +2,8 @@
 #include "base/options.h"
 #include "io/picture/image.h"
 #include "math/camera.h"
-#include "model/model.h"
+#include "model/files.h"
+#include "model/render.h"
 
 #include <stdlib.h>
 #include <string.h>

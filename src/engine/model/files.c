@@ -1,8 +1,9 @@
 /* A model from a file and to one, by way of a cloud in host memory; io/splat/formats.h has the formats. */
+#include "model/files.h"
+
 #include "base/file.h"
 #include "base/options.h"
 #include "io/splat/formats.h"
-#include "model/model.h"
 #include "ops/bind/bind.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* The first Gaussians, one on each point (docs/method.md 3). */
-#include "model/model.h"
+#include "model/init_points.h"
 
 #include "math/sh.h"
 #include "ops/knn/knn.h"

@@ -1,4 +1,4 @@
-/* A set of Gaussians in device memory: growing, the storage of its SH, rendering. */
+/* A set of Gaussians in device memory: growing, the storage of its SH. */
 #include "model/model.h"
 
 #include "base/checked.h"
@@ -165,7 +165,7 @@ splat_status splat_model_reduce_sh(splat_model *model, int sh_degree, splat_erro
     return status;
 }
 
-/* ---------------------------------------------------------------- rendering */
+/* ---------------------------------------------------------------- what it is, and how it is rendered */
 
 void splat_model_get_info(const splat_model *model, splat_model_info *info)
 {
@@ -199,52 +199,4 @@ splat_status splat_model_set_render_mode(splat_model *model, splat_render_mode m
     model->render_mode = mode;
     model->kernel_size = kernel_size > 0 ? kernel_size : splat_default_kernel_size(mode);
     return SPLAT_OK;
-}
-
-splat_screen_filter splat_model_screen_filter(const splat_model *model)
-{
-    return (splat_screen_filter){model->kernel_size, model->render_mode == SPLAT_RENDER_MIP};
-}
-
-splat_status splat_model_begin_view(const splat_model *model, splat_frame *frame, const splat_camera *camera,
-                                    const float background[3], splat_error *error)
-{
-    SPLAT_TRY(splat_view_begin(model->backend, frame, model->gaussians.n, camera, error));
-    frame->filter = splat_model_screen_filter(model);
-    memcpy(frame->background, background, sizeof frame->background);
-    return SPLAT_OK;
-}
-
-/* Without a plan, an instance's list, its sort, and on the CPU nothing more; a Gaussian's share of bin's lists is taken
- * off first. */
-uint64_t splat_model_max_instances(const splat_model *model)
-{
-    const splat_memory *memory = &model->backend->memory;
-    const size_t each = 24, of_gaussian = 40, least = 1 << 14;
-    if (model->max_instances) return model->max_instances;
-    if (!memory->limit) return 0;
-    size_t held = memory->device.reserved - model->backend->scratch.block.reserved;
-    size_t taken = held + of_gaussian * model->gaussians.n + 8 * model->backend->granularity;
-    size_t left = memory->limit > taken ? memory->limit - taken : 0;
-    return left / each > least ? left / each : least;
-}
-
-splat_status splat_model_rasterize(const splat_model *model, splat_frame *frame, const splat_camera *camera,
-                                   const float background[3], bool counted, splat_error *error)
-{
-    splat_backend *b = model->backend;
-    size_t count_bytes = splat_camera_pixels(camera) * sizeof *frame->blended;
-    SPLAT_TRY(splat_model_begin_view(model, frame, camera, background, error));
-    if (counted) SPLAT_TRY(splat_frame_take(b, frame, count_bytes, (void **)&frame->blended, error));
-    SPLAT_TRY(splat_op_project(b, &(struct splat_project_args){.gaussians = &model->gaussians, .frame = frame}, error));
-    splat_view_blend blend = {.max_instances = splat_model_max_instances(model), .colors = true};
-    return splat_view_forward(b, frame, &blend, error);
-}
-
-splat_status splat_model_render(splat_model *model, const splat_camera *camera, const float background[3], float *rgb,
-                                splat_error *error)
-{
-    SPLAT_TRY(splat_model_rasterize(model, &model->frame, camera, background, false, error));
-    size_t bytes = 3 * splat_camera_pixels(camera) * sizeof(float);
-    return splat_backend_download(model->backend, rgb, model->frame.image, bytes, error);
 }

@@ -1,5 +1,5 @@
 /* The splat that a training starts from, without a training: for who only looks at it. */
-#include "model/model.h"
+#include "model/init_points.h"
 #include "scene/scene.h"
 #include "splatsmith/train.h"
 

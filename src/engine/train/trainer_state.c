@@ -1,5 +1,6 @@
 /* The trainer's arrays with a row for each Gaussian: their growth and list; and making and ending a trainer. */
 #include "base/options.h"
+#include "model/init_points.h"
 #include "train/parts/part.h"
 #include "train/ranks/way.h"
 #include "train/state.h"

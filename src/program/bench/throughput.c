@@ -5,7 +5,7 @@
 #include "io/picture/image.h"
 #include "math/camera.h"
 #include "measure/random_views.h"
-#include "model/model.h"
+#include "model/render.h"
 #include "scene/photo.h"
 #include "scene/scene.h"
 

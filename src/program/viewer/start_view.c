@@ -3,6 +3,7 @@
 
 #include "base/compare.h"
 #include "io/json.h"
+#include "model/files.h"
 #include "scene/scene.h"
 
 #include <math.h>

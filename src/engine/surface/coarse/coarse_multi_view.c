@@ -1,5 +1,6 @@
 /* A training view and its neighbour, for the losses of op multi_view (docs/method.md, "Agreement of views"): which view
  * it is, what it sees, and both photos. */
+#include "model/render.h"
 #include "surface/coarse/coarse_parts.h"
 
 #include "base/rng.h"

@@ -1,5 +1,7 @@
 /* Coarse training begins with a splat: where it comes from, and whether it belongs to the scene. */
 #include "math/projection.h"
+#include "model/files.h"
+#include "model/transform.h"
 #include "surface/coarse/coarse_parts.h"
 
 /* The splat as others would read it, in host memory: its filter is part of scales and opacities. It is on the device

@@ -1,6 +1,6 @@
 /* Gaussians that hardly any training view has in front are removed (the trim of PGSR, Chen et al., TVCG 2024): what
  * stands before one camera, and what lies behind surfaces. Once, after the transparent went. */
-#include "model/shown.h"
+#include "model/render.h"
 #include "surface/coarse/coarse_parts.h"
 #include "train/density/density.h"
 

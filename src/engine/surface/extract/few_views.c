@@ -1,6 +1,7 @@
 /* Gaussians that hardly any training view shows, removed from a splat. */
 #include "math/camera.h"
-#include "model/shown.h"
+#include "model/clean.h"
+#include "model/render.h"
 #include "scene/scene.h"
 #include "splatsmith/mesh.h"
 

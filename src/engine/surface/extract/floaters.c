@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "math/camera.h"
+#include "model/clean.h"
 #include "surface/extract/view_agreement.h"
 
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * other views or behind what is in focus. They are removed now and then. docs/method.md 8.4. */
 #include "train/density/density.h"
 
-#include "model/shown.h"
+#include "model/render.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,5 @@
 /* A step of one rank: a view, and project_backward fused with Adam. */
+#include "model/render.h"
 #include "train/ranks/way.h"
 
 #include "train/schedule.h"

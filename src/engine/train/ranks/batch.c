@@ -1,6 +1,7 @@
 /* A step of several ranks that have a view each: the gradients of all views, then one step of Adam
  * (docs/distributed.md; Zhao et al., "On Scaling Up 3D Gaussian Splatting Training", ICLR 2025; Adam's as op
  * batch_step says). */
+#include "model/render.h"
 #include "train/ranks/way.h"
 
 #include "ops/share/share.h"

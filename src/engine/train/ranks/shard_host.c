@@ -2,6 +2,7 @@
  * loaded is on no device as a whole. */
 #include "train/ranks/shard_host.h"
 
+#include "model/files.h"
 #include "train/ranks/shard_rows.h"
 
 #include <stdlib.h>

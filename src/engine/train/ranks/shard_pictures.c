@@ -1,5 +1,6 @@
 /* Pictures of several views, one a rank, for whoever measures them: each rank projects its own Gaussians for all, and
  * blends one with what is seen of everybody's (docs/distributed.md). */
+#include "model/render.h"
 #include "train/ranks/shards.h"
 
 #include "math/camera.h"

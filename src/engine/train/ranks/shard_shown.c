@@ -1,5 +1,6 @@
 /* A picture for whoever looks at a training of several ranks: each projects its own Gaussians for the camera, and rank
  * 0 blends what is seen of all (docs/distributed.md). */
+#include "model/render.h"
 #include "train/ranks/shard_link.h"
 
 #include "math/camera.h"

@@ -6,6 +6,7 @@
 
 #include "distributed/batch_views.h"
 #include "model/aside.h"
+#include "model/render.h"
 #include "model/row_blocks.h"
 #include "splatsmith/train.h"
 #include "train/parts/extra_rows.h"
