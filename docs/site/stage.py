@@ -9,14 +9,16 @@ sys.path[:0] = [HERE, os.path.join(HERE, '..', '..', 'tests', 'docs')]
 import api, commands
 from markdown import Document, documents
 
-# The order of the contents. Documents of docs/ that are not here follow in the group MORE, so none is forgotten.
-MORE = 'Use'
+# The order of the contents. Documents that are not here follow in the group MORE, those of docs/lab/ in the group LAB, so
+# none is forgotten.
+MORE, LAB = 'Use', 'Laboratory'
 CONTENTS = [
     ('Begin', ['docs/install', 'docs/tutorial', 'docs/commands', 'About <README>', 'docs/gallery', 'docs/coming-from']),
     ('Use', ['docs/viewer', 'docs/observing', 'docs/files', 'docs/memory', 'docs/python', 'docs/packaging', 'docs/benchmark',
              'docs/distributed']),
     ('Reference', ['commands/index', 'api/index']),
     ('Inside', ['docs/method', 'docs/architecture', 'docs/performance', 'docs/comparison', 'docs/soak']),
+    (LAB, ['docs/lab/README']),
     ('Project', ['CONTRIBUTING', 'SECURITY', 'CHANGELOG']),
 ]
 
@@ -48,7 +50,7 @@ def toctrees(names):
     text = ''
     for title, group in CONTENTS:
         group = [n for n in group if page_of(n) in names or n.split('/')[0] in ('commands', 'api')]
-        group += rest if title == MORE else []
+        group += [n for n in rest if title == (LAB if n.startswith('docs/lab/') else MORE)]
         text += '\n```{toctree}\n:hidden:\n:caption: ' + title + '\n\n' + '\n'.join(group) + '\n```\n'
     return text
 
