@@ -86,7 +86,7 @@ static void describe(const char *path, char text[2 * LOOK + 1])
     splat_image_free(&image);
 }
 
-/* docs/performance.md names the scenes of its figures by kind and seed: with these seeds they look like this, in photos
+/* docs/lab/surfaces.md names its scenes by kind and seed: with these seeds they look like this, in photos
  * 0, 4, 8 and 12. Two levels are what a decoder of JPEG may do to a mean. */
 static void test_seeds_name_scenes(void **state)
 {

@@ -284,7 +284,7 @@ static splat_status measure_copy(splat_backend *b, double *gb_per_s, splat_error
     return no_room ? SPLAT_OK : status;
 }
 
-/* Bytes that must move once over the measured copy bandwidth; docs/performance.md has the table. */
+/* Bytes that must move once over the measured copy bandwidth; docs/lab/README.md has the table. */
 static void name_stages(const splat_trainer *t, const splat_stage_times *sums, splat_bench_result *result)
 {
     int width, height;

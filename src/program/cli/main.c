@@ -85,7 +85,7 @@ static int run(int argc, char **argv)
 
 /* The threads of a step wait for each other a hundred times. GNU's OpenMP lets them spin for that, which on a processor
  * that other programs use too takes the time from the very thread they wait for: ten times fewer steps a second were
- * measured (docs/performance.md). It reads how long to spin before main runs, so the program starts itself once more.
+ * measured (docs/lab/cpu-step.md). It reads how long to spin before main runs, so the program starts itself once more.
  * Whoever sets one of the variables keeps it. By its real path: started as /proc/self/exe it would be "exe" in ps, top
  * and killall. */
 static void wait_without_spinning(char **argv)

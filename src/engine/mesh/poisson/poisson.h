@@ -5,7 +5,7 @@
  * gradient fits the points' normals best and which is zero at the points; the surface is its level at the points.
  *
  * Own code after a look at what Debian 12 has: libopen3d (which wraps PoissonRecon) adds 33 packages and 230 MB, PCL
- * 150 MB to run and 1 GB to build, both for C++ alone; CGAL is GPL. Figures: docs/performance.md. */
+ * 150 MB to run and 1 GB to build, both for C++ alone; CGAL is GPL. Figures: docs/lab/meshes.md. */
 #ifndef SPLAT_MESH_POISSON_H
 #define SPLAT_MESH_POISSON_H
 

@@ -1,6 +1,6 @@
 /* Rows of sh_rest that lie in host memory, and of its moments, kept on the device (splat_rest_cache): before a step
  * what its view sees is fetched, and what must make room goes home. sh_rest first, as raster waits for the colours; the
- * moments beside the picture and its gradients. docs/performance.md has what it was measured against. */
+ * moments beside the picture and its gradients. docs/lab/sh-offload.md has the measurements. */
 #include "ops/project/rest_steps_cuda.cuh"
 
 #define CACHE_THREADS 128

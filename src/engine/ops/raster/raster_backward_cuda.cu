@@ -3,7 +3,7 @@
  * A lane's pixel gives two numbers a Gaussian, dL/dalpha0 and alpha T; from them, the pixel's gradient and its position
  * all ten gradients follow. They are put into rows of shared memory, and after sixteen Gaussians the rows are read the
  * other way, two lanes a Gaussian: sums over pixels need no shuffles, and ten neighbouring floats a Gaussian reach
- * memory at once. docs/performance.md has what it was measured against. */
+ * memory at once. docs/lab/gpu-step.md has the measurements. */
 #include "ops/raster/fixed_sums_cuda.cuh"
 #include "ops/raster/walk_cuda.cuh"
 

@@ -87,7 +87,7 @@ uint64_t splat_default_cap(const splat_train_options *options, const splat_datas
 
 /* At a cap as many must go as come: a round exchanges at most a twentieth, those with the largest gradients for the
  * most transparent. Exchanging all that the threshold asks for would never let the model settle
- * (docs/performance.md). */
+ * (docs/lab/strategies.md). */
 static uint64_t room_under_cap(const splat_trainer *t)
 {
     uint64_t cap = splat_default_cap(&t->options, &t->scene->dataset);
@@ -300,7 +300,7 @@ static void set_classic_defaults(splat_train_options *o)
     o->pixels_per_gaussian = o->late_prune_opacity = 0;
 }
 
-/* What each is worth: docs/performance.md. */
+/* docs/lab/strategies.md measures each. */
 #define FAST_STEPS 20000
 #define FAST_CAP 300000
 

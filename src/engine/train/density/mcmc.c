@@ -24,7 +24,7 @@ static void set_defaults(splat_train_options *o)
     o->init_scale = 0.1f;
     o->opacity_reg = o->scale_reg = 0.01f;
     o->pixels_per_gaussian = o->late_prune_opacity = 0; /* it has a count, and what is transparent moves */
-    o->lr_final_factor = 0.05f; /* not of the paper: half a dB on bonsai (docs/performance.md) */
+    o->lr_final_factor = 0.05f; /* not of the paper: half a dB on bonsai (docs/lab/strategies.md) */
 }
 
 static splat_status check(const splat_train_options *o, splat_error *error)
