@@ -269,19 +269,28 @@ class Workplace:
         lines = {}
         raw = list(profiles.glob("*.profraw"))
         if verdict == "passed" and raw:
-            merged = profiles / "merged"
-            self.command(["llvm-profdata", "merge", "-sparse", "--failure-mode=all", *raw, "-o", merged])
-            objects = self.objects()
-            out = self.command(["llvm-cov", "export", "-format=lcov", "--skip-expansions", "--num-threads=1",
-                                f"-instr-profile={merged}", objects[0], *[f"-object={o}" for o in objects[1:]]])
             name = None
-            for line in out.splitlines():
+            for line in self.coverage(profiles, raw).splitlines():
                 if line.startswith("SF:"):
                     name = self.name_of(line[3:])
                 elif name and line.startswith("DA:") and not line.endswith(",0"):
                     lines.setdefault(name, []).append(int(line[3:].split(",")[0]))
         shutil.rmtree(profiles, ignore_errors=True)
         return {"verdict": verdict, "seconds": round(seconds, 2), "took": round(took, 2), "lines": lines}
+
+    def coverage(self, profiles, raw):
+        """The lines of the raw profiles, as lcov. A child that the test left may still write its own: tried twice."""
+        merged, objects = profiles / "merged", self.objects()
+        for last in (False, True):
+            try:
+                self.command(["llvm-profdata", "merge", "-sparse", "--failure-mode=all", *raw, "-o", merged])
+                return self.command(["llvm-cov", "export", "-format=lcov", "--skip-expansions", "--num-threads=1",
+                                     f"-instr-profile={merged}", objects[0], *[f"-object={o}" for o in objects[1:]]])
+            except SystemExit:
+                if last:
+                    raise
+                time.sleep(2)
+        return ""
 
     def name_of(self, path):
         """src/... of a path in the coverage, or None."""
