@@ -4,7 +4,7 @@
 #define SPLAT_OPS_BIND_MATH_H
 
 #include "ops/bind/bind.h"
-#include "ops/project/project.h"
+#include "ops/adam/adam.h"
 
 typedef struct splat_bind_vector {
     float x, y, z;

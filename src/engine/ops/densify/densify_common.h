@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "math/inline.h"
 #include "ops/densify/densify.h"
+#include "ops/rest/rest.h"
 
 #include <string.h>
 

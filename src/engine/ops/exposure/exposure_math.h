@@ -4,7 +4,7 @@
 
 #include "math/inline.h"
 #include "ops/exposure/exposure.h"
-#include "ops/project/project.h"
+#include "ops/adam/adam.h"
 
 #include <math.h>
 

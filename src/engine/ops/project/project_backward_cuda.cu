@@ -1,6 +1,6 @@
 /* project_backward on CUDA: the gradients of a block of Gaussians, a thread each, then Adam for the block's slices of
  * every tensor. Formulas: math/projection.h, math/sh.h, shared with the CPU. */
-#include "ops/project/rest_rows_cuda.cuh"
+#include "ops/adam/adam_rows_cuda.cuh"
 
 #include <cstddef>
 
@@ -232,7 +232,8 @@ __global__ void __launch_bounds__(BACKWARD_THREADS, 8) unseen_kernel(const __gri
 }
 
 /* What becomes of sh_rest: stepped at once, all of it float32; by rows, in other storages or only the visible ones
- * (project_adam_cuda.cuh), where they lie in a cache, too; put off; or kept for the step of several views, which is. */
+ * (ops/adam/adam_rows_cuda.cuh), where they lie in a cache, too; put off; or kept for the step of several views, which
+ * is. */
 enum rest_steps { REST_AT_ONCE, REST_BY_ROWS, REST_CACHED, REST_DEFERRED, REST_OF_VIEW };
 
 constexpr bool steps_by_rows(rest_steps rest)

@@ -1,5 +1,6 @@
 /* project on CUDA, a thread a Gaussian. Formulas: math/projection.h, math/sh.h, shared with the CPU. */
 #include "ops/project/project_cuda.cuh"
+#include "ops/rest/rest_cuda.cuh"
 
 #define PROJECT_THREADS 128
 #define PROJECT_WARPS (PROJECT_THREADS / 32)

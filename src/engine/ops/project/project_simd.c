@@ -10,8 +10,6 @@
 
 #include "ops/project/project_backward_simd.inc"
 
-#include "ops/project/project_adam_simd.inc"
-
 /* What the frame keeps of sixteen Gaussians. */
 typedef struct lane_screen {
     float u[LANES], v[LANES], conic_a[LANES], conic_b[LANES], conic_c[LANES], alpha0[LANES], depth[LANES];
@@ -178,6 +176,4 @@ const splat_project_kernels SIMD(splat_project_kernels) = {
     .find = SIMD(project_find),
     .write = SIMD(project_write),
     .backward = SIMD(project_backward),
-    .adam = SIMD(adam),
-    .adam_stored = SIMD(adam_stored),
 };

@@ -73,10 +73,10 @@ float project_normal(uint64_t seed, uint64_t index);
 /* A copy of 4-byte values, to be freed. */
 void *project_host_copy(splat_backend *backend, const void *device, size_t n);
 
-/* Parts of test_op_project_backward (project_pull_test.c, project_storage_test.c). */
+/* Parts of test_op_project_backward (project_pull_test.c, adam_storage_test.c). */
 int check_project_pulls(splat_backend *backend);
 int check_project_storage(splat_backend *backend);
-/* Of test_op_batch_step (project_storage_test.c). */
+/* Of test_op_batch_step (adam_storage_test.c). */
 int check_batch_storage(splat_backend *backend);
 /* Of test_op_settle_rest (rest_cache_test.c). */
 int check_project_cache(splat_backend *backend);

@@ -5,6 +5,7 @@
 #define SPLAT_TRAIN_DEFERRED_H
 
 #include "model/row_blocks.h"
+#include "ops/rest/rest.h"
 #include "splatsmith/train.h"
 
 typedef struct splat_deferral {

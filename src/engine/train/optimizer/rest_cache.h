@@ -4,7 +4,7 @@
 #ifndef SPLAT_TRAIN_REST_CACHE_H
 #define SPLAT_TRAIN_REST_CACHE_H
 
-#include "ops/types.h"
+#include "ops/rest/rest.h"
 #include "splatsmith/train.h"
 
 typedef struct splat_rest_caching {

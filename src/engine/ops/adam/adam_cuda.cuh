@@ -1,7 +1,7 @@
 /* Adam on CUDA for one block of Gaussians, in each storage of moments and of sh_rest. project_backward_cuda.cu leaves
  * the gradients of the block in shared memory and calls this. */
-#ifndef SPLAT_OPS_PROJECT_ADAM_CUDA_CUH
-#define SPLAT_OPS_PROJECT_ADAM_CUDA_CUH
+#ifndef SPLAT_OPS_ADAM_CUDA_CUH
+#define SPLAT_OPS_ADAM_CUDA_CUH
 
 #include "ops/project/project_cuda.cuh"
 
@@ -430,5 +430,9 @@ __device__ __forceinline__ void give_rest_gradients(const backward_parameters &P
         give_gradient(P, P.gradients.sh_rest, P.squares.sh_rest, base + k,
                       rest_gradient<DEGREE>(s, k, n_active, &active));
 }
+
+/* batch_rows_cuda.cu: op batch_step of sh_rest where it, or its moments, are in a small storage. */
+splat_status splat_cuda_batch_rows(splat_cuda_backend *cuda, const struct splat_batch_step_args *args,
+                                   splat_error *error);
 
 #endif

@@ -1,7 +1,7 @@
 /* Rows of sh_rest that lie in host memory, and of its moments, kept on the device (splat_rest_cache): before a step
  * what its view sees is fetched, and what must make room goes home. sh_rest first, as raster waits for the colours; the
  * moments beside the picture and its gradients. docs/lab/sh-offload.md has the measurements. */
-#include "ops/project/rest_steps_cuda.cuh"
+#include "ops/rest/rest_steps_cuda.cuh"
 
 #define CACHE_THREADS 128
 #define CACHE_WARPS (CACHE_THREADS / 32)

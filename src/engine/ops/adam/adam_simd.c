@@ -1,5 +1,11 @@
-/* The kernels of project_kernels.h, Adam: on floats, and on rows in small storages (math/quantize.h), which are decoded
- * to floats a few at a time, stepped, and encoded again, all in the first cache level. Included by project_simd.c. */
+/* The kernels of adam_kernels.h: on floats, and on rows in small storages (math/quantize.h), which are decoded to
+ * floats a few at a time, stepped, and encoded again, all in the first cache level. Compiled once a SIMD level. */
+#include "ops/adam/adam_kernels.h"
+
+#include "math/quantize.h"
+
+#include <math.h>
+#include <string.h>
 
 /* Without gradients the moments shrink until they are denormal, which halves the speed of this loop on some CPUs and
  * costs far more on others. They are dropped before: what is lost stays below 1e-15 of a step (m), or below 1e-3 of
@@ -150,3 +156,5 @@ static void SIMD(adam_stored)(const splat_stored_rows *rows, splat_adam_gradient
     for (uint32_t first = 0; first < n; first += PIECE)
         SIMD(adam_piece)(rows, gradient, first, n - first < PIECE ? n - first : PIECE, step, key);
 }
+
+const splat_adam_kernels SIMD(splat_adam_kernels) = {.adam = SIMD(adam), .adam_stored = SIMD(adam_stored)};

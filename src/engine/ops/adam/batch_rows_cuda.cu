@@ -1,8 +1,8 @@
 /* batch_step of sh_rest in small storages (16-bit parameters, quantized moments, or both): every step is made at once,
  * as its rounding goes by the iteration. The gradients wait in the slots of splat_deferred_rest, or are sums over the
  * views. */
-#include "ops/project/rest_rows_cuda.cuh"
-#include "ops/project/rest_steps_cuda.cuh"
+#include "ops/adam/adam_rows_cuda.cuh"
+#include "ops/rest/rest_steps_cuda.cuh"
 
 #define ROWS_THREADS 64 /* a warp holds its gradients and their squares in 12 KB */
 #define ROWS_WARPS (ROWS_THREADS / 32)

@@ -1,10 +1,10 @@
 /* Adam on CUDA for rows of sh_rest that are not float32 throughout, or of which only some are touched: a warp steps
  * the rows of its own 32 Gaussians. project_backward_cuda.cu calls this after one view, batch_rows_cuda.cu after
  * several. */
-#ifndef SPLAT_OPS_PROJECT_REST_ROWS_CUDA_CUH
-#define SPLAT_OPS_PROJECT_REST_ROWS_CUDA_CUH
+#ifndef SPLAT_OPS_ADAM_ROWS_CUDA_CUH
+#define SPLAT_OPS_ADAM_ROWS_CUDA_CUH
 
-#include "ops/project/project_adam_cuda.cuh"
+#include "ops/adam/adam_cuda.cuh"
 
 #define MOMENT_ROWS 16 /* rows of quantized moments that a warp holds at a time */
 

@@ -1,5 +1,5 @@
 /* The arrays of a cache of sh_rest. */
-#include "ops/types.h"
+#include "ops/rest/rest.h"
 
 #include <stddef.h>
 

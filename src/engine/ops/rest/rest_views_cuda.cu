@@ -1,7 +1,7 @@
 /* Steps of Adam that sh_rest lacks where each is of several views (splat_deferred_rest with several slots): made up
  * before the next such step for the Gaussians that any of its views sees, whose colours are written at once, or for all
  * of them. A row's waiting gradient is the sum over its slots. */
-#include "ops/project/rest_steps_cuda.cuh"
+#include "ops/rest/rest_steps_cuda.cuh"
 
 #define VIEWS 16 /* of a launch: a batch of more takes several */
 

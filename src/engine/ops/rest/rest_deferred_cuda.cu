@@ -1,7 +1,7 @@
 /* Steps of Adam that sh_rest lacks (splat_deferred_rest), made up one after the other: before a step for the Gaussians
  * that it sees, whose colours are written at once, or for all of them (settle_rest). The first beside bin, which leaves
  * the memory's bandwidth idle. docs/lab/gpu-step.md has the measurements. */
-#include "ops/project/rest_steps_cuda.cuh"
+#include "ops/rest/rest_steps_cuda.cuh"
 
 #define REST_THREADS 128
 #define REST_WARPS (REST_THREADS / 32)

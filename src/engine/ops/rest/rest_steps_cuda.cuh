@@ -1,9 +1,10 @@
 /* Steps of Adam that rows of sh_rest lack, made up one after the other: those of one view (rest_deferred_cuda.cu), and
- * of several (batch_rest_cuda.cu). */
-#ifndef SPLAT_OPS_PROJECT_REST_STEPS_CUDA_CUH
-#define SPLAT_OPS_PROJECT_REST_STEPS_CUDA_CUH
+ * of several (rest_views_cuda.cu). */
+#ifndef SPLAT_OPS_REST_STEPS_CUDA_CUH
+#define SPLAT_OPS_REST_STEPS_CUDA_CUH
 
-#include "ops/project/project_adam_cuda.cuh"
+#include "ops/adam/adam_cuda.cuh"
+#include "ops/rest/rest_cuda.cuh"
 
 /* Values on their way through the steps that they lack. Several at a time, as each step waits for a root and a
  * quotient: where many steps are lacking they are what the kernel takes. */
@@ -175,12 +176,5 @@ __device__ __forceinline__ void write_colour(float3 direction, const float *dc, 
     to[1] = fmaxf(rgb.y, 0.0f);
     to[2] = fmaxf(rgb.z, 0.0f);
 }
-
-/* rest_deferred_cuda.cu, batch_rest_cuda.cu: the steps of all rows, of one view and of several; nothing is put off
- * afterwards. */
-splat_status splat_cuda_settle_views(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_error *error);
-/* batch_rows_cuda.cu: op batch_step of sh_rest where it, or its moments, are in a small storage. */
-splat_status splat_cuda_batch_rows(splat_cuda_backend *cuda, const struct splat_batch_step_args *args,
-                                   splat_error *error);
 
 #endif

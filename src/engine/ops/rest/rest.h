@@ -1,0 +1,67 @@
+/* Rows of sh_rest, most of a Gaussian's bytes, whose steps are put off, or which lie in host memory and are kept on the
+ * device for a while; settle_rest ends both. Shared by C and CUDA. */
+#ifndef SPLAT_OPS_REST_H
+#define SPLAT_OPS_REST_H
+
+#include "ops/types.h"
+
+/* Steps of Adam that a backend has put off (splat_backend.defers_rest) for sh_rest in float32 on the device:
+ * most Gaussians are not seen by a view, and steps without gradient can be made later, one after the other, with the
+ * same bits. A row's are made up when a step sees its Gaussian again, those of all rows by op settle_rest: whoever
+ * reads or moves sh_rest or its moments asks for that first. */
+#define SPLAT_MAX_DEFERRED 128
+typedef struct splat_deferred_rest {
+    float *gradient;  /* [n][4] dL/dcolour, before the clamp, of the last step that saw the Gaussian; then, as bits,
+                         2 made + waits: the steps that its row has made, and whether the next is that of this
+                         gradient (without one its gradient is zero). All zero bits when nothing is put off */
+    float *direction; /* [n][3] unit vector from the camera of that step to the mean */
+    float *steps;     /* [SPLAT_MAX_DEFERRED][2] lr / correction1 and 1 / sqrt(correction2) of the steps put off; NaN:
+                         the step was left out */
+    float *m, *v;     /* the moments of sh_rest, [n][channels]; set by project_backward */
+    uint32_t n_steps; /* put off so far */
+    int active_sh_degree; /* of these steps */
+    /* Steps of several views (op batch_step), where n_slots is above 1: gradient is [n][n_slots][4] and direction
+     * [n][n_slots][3], a slot for each view of a step; the last word of a gradient is the number of its step, counted
+     * from 1, which waits where it is above the row's made. */
+    uint32_t n_slots;
+    uint32_t n_views; /* of each of these steps */
+    uint32_t *made;   /* [n] steps that the row has made */
+    bool at_once;     /* of several views, and nothing is put off: batch_step makes the step that waits in the slots.
+                         For small storages, whose rounding goes by the iteration */
+} splat_deferred_rest;
+
+/* Rows of sh_rest and of its moments that lie in host memory (SPLAT_ON_HOST), kept on the device from view to view
+ * (splat_backend.caches_rest). A step fetches what its view sees and the cache lacks, into slots that are empty or hold
+ * what the view does not see, and whose rows then go home: each row crosses the bus once each way, both ways at once,
+ * beside what the step computes. What finds no slot is read and written where it lies. Only where a row lies changes,
+ * so the bits do not. density_grow and density_prune move rows here and at home alike; whoever else reads or moves
+ * sh_rest or its moments first sends all rows home by op settle_rest. */
+typedef struct splat_rest_cache {
+    uint32_t *slot;     /* [n_rows] 1 + the slot that has the Gaussian's rows, or 0: they are at home, or it does not
+                           exist yet */
+    uint32_t *owner;    /* [n_slots] 1 + the Gaussian whose rows are there, or 0 */
+    uint32_t *counts;   /* [SPLAT_REST_CACHE_COUNTS] of the step in work */
+    uint32_t *leaving;  /* [n_slots] like owner: whose rows go home in the step in work, as others move in */
+    uint32_t *chosen;   /* [n_slots] of the step in work: empty slots from the front, those that may be left from the
+                           end */
+    uint32_t *rest;     /* [n_slots][rest_words], or NULL: sh_rest itself lies on the device */
+    uint32_t *moments[2];      /* [n_slots][moment_words] m and v; quantized: both in the first, then NULL */
+    uint32_t *home_moments[2]; /* [n][moment_words] likewise, of all Gaussians */
+    uint32_t n_slots, rest_words, moment_words;
+    uint32_t n_rows;    /* Gaussians at most */
+    bool is_empty;
+} splat_rest_cache;
+
+#define SPLAT_REST_CACHE_COUNTS 3
+
+/* Cuts the arrays from memory of the backend (NULL: none is cut), of which the first *zeroed bytes have to be zero.
+ * Returns the bytes they take. n_slots, n_rows, the words of rows (0: no sh_rest) and home_moments are set before. */
+size_t splat_rest_cache_cut(splat_rest_cache *cache, void *data, size_t *zeroed);
+
+/* settle_rest: makes the steps that are put off, in all rows (splat_deferred_rest), and sends rows home that a cache
+ * has (splat_rest_cache); the pointers are the device's. Without any it does nothing. */
+struct splat_settle_rest_args {
+    const splat_gaussians *gaussians;
+};
+
+#endif
