@@ -141,13 +141,13 @@ splat_status splat_model_expose(splat_model *model, const splat_camera *camera, 
 
 /* ---------------------------------------------------------------- counts */
 
-splat_status splat_model_count_shown(splat_model *model, const splat_camera *cameras, size_t n, uint64_t max_instances,
-                                     struct splat_foremost_args args, splat_shown_mask mask, void *user,
+splat_status splat_model_count_views(splat_model *model, const splat_camera *cameras, size_t n, uint64_t max_instances,
+                                     struct splat_view_count_args args, splat_view_mask_function mask, void *user,
                                      splat_error *error)
 {
     static const float black[3];
     splat_frame *frame = &model->frame;
-    const splat_view_blend blend = {.max_instances = max_instances, .foremost = &args};
+    const splat_view_blend blend = {.max_instances = max_instances, .view_count = &args};
     args.frame = frame;
     args.stamp = 1;
     for (size_t i = 0; i < n; i++, args.stamp++) {

@@ -5,7 +5,7 @@
 
 #include "io/exposure_file.h"
 #include "model/model.h"
-#include "ops/foremost/foremost.h"
+#include "ops/view_count/view_count.h"
 
 splat_screen_filter splat_model_screen_filter(const splat_model *model);
 /* splat_view_begin for the model's Gaussians, with its screen filter. */
@@ -39,13 +39,13 @@ splat_status splat_model_expose(splat_model *model, const splat_camera *camera, 
                                 const splat_photo_exposure *photo, int crop, splat_error *error);
 
 /* The mask of view i on the device, needed until the next is asked for; or *mask stays NULL: every pixel is kept. */
-typedef splat_status (*splat_shown_mask)(void *user, size_t i, const uint8_t **mask, splat_error *error);
+typedef splat_status (*splat_view_mask_function)(void *user, size_t i, const uint8_t **mask, splat_error *error);
 
-/* Op foremost over the views of the cameras, in the model's frame. args: light and weight, and the arrays for stamps
+/* Op view_count over the views of the cameras, in the model's frame. args: light and weight, and the arrays for stamps
  * and counts, zero; frame, mask and stamp are set here. max_instances: room for a view's, 0: no bound. mask: or
  * NULL. */
-splat_status splat_model_count_shown(splat_model *model, const splat_camera *cameras, size_t n, uint64_t max_instances,
-                                     struct splat_foremost_args args, splat_shown_mask mask, void *user,
+splat_status splat_model_count_views(splat_model *model, const splat_camera *cameras, size_t n, uint64_t max_instances,
+                                     struct splat_view_count_args args, splat_view_mask_function mask, void *user,
                                      splat_error *error);
 
 #endif

@@ -78,7 +78,7 @@ splat_status splat_view_forward(splat_backend *backend, splat_frame *frame, cons
         if (row == 0 && blend->binned_mark) SPLAT_TRY(splat_backend_stamp(backend, blend->binned_mark, error));
         if (blend->colors) SPLAT_TRY(splat_op_raster(backend, &(struct splat_raster_args){frame, blend->depth}, error));
         if (blend->geometry) SPLAT_TRY(splat_op_geometry(backend, blend->geometry, error));
-        if (blend->foremost) SPLAT_TRY(splat_op_foremost(backend, blend->foremost, error));
+        if (blend->view_count) SPLAT_TRY(splat_op_view_count(backend, blend->view_count, error));
         frame->n_view_instances += frame->n_instances;
     }
     return SPLAT_OK;

@@ -13,7 +13,7 @@
 #define SPLAT_OPS_VIEW_H
 
 #include "ops/frame.h"
-#include "ops/foremost/foremost.h"
+#include "ops/view_count/view_count.h"
 #include "ops/geometry/geometry.h"
 #include "ops/raster/raster.h"
 #include "ops/work.h"
@@ -83,11 +83,11 @@ typedef struct splat_view_blend {
     bool colors;                                /* op raster: the frame's picture */
     const splat_raster_depth *depth;            /* of op raster, or NULL */
     const struct splat_geometry_args *geometry; /* op geometry; NULL: none. Its frame is the view's */
-    const struct splat_foremost_args *foremost; /* op foremost; NULL: none */
+    const struct splat_view_count_args *view_count; /* op view_count; NULL: none */
     int binned_mark;                            /* stopwatch mark for the end of the first band's bin; 0: none */
 } splat_view_blend;
 
-/* bin, then raster, geometry and foremost as `blend` asks, band by band, after project. Errors: MEMORY, also
+/* bin, then raster, geometry and view_count as `blend` asks, band by band, after project. Errors: MEMORY, also
  * where one row of tiles alone has more than max_instances; those of the ops. */
 splat_status splat_view_forward(splat_backend *backend, splat_frame *frame, const splat_view_blend *blend,
                                 splat_error *error);

@@ -11,9 +11,9 @@
 #define SPLAT_LEVEL_DEVIATIONS 3.0f /* samples reach so far to both sides of the hit */
 
 /* For pixel number i of the list: p0 is the point of its ray (through the pixel's centre) at depth[pixel], g =
- * ids[pixel] - 1 the Gaussian that op front found there, sigma = |s * R^T c| its standard deviation along the unit
- * vector c from its mean to the camera. The density (math/density.h, of g and its SPLAT_NEIGHBORS neighbours, at most
- * 1) is sampled at p0 + t v, v the ray's direction, t = 21 values from -3 sigma to 3 sigma, evenly.
+ * ids[pixel] - 1 the Gaussian that op visibility_buffer found there, sigma = |s * R^T c| its standard deviation along
+ * the unit vector c from its mean to the camera. The density (math/density.h, of g and its SPLAT_NEIGHBORS neighbours,
+ * at most 1) is sampled at p0 + t v, v the ray's direction, t = 21 values from -3 sigma to 3 sigma, evenly.
  *
  * For each level the first sample above it, j, gives a point, by linear interpolation between samples j - 1 and j,
  * when j > 0 and sample 0 is below the level. Its normal is the unit vector against the density's gradient there, out
@@ -25,8 +25,8 @@ struct splat_level_points_args {
     const splat_gaussians *gaussians;
     const uint32_t *neighbors; /* [gaussians.n][SPLAT_NEIGHBORS] of op knn */
     const splat_camera *camera;
-    const uint32_t *ids;       /* [height][width] of op front */
-    const float *depth;        /* [height][width] of op front */
+    const uint32_t *ids;       /* [height][width] of op visibility_buffer */
+    const float *depth;        /* [height][width] of op visibility_buffer */
     uint32_t n;
     const uint32_t *pixels;    /* [n] y width + x; with ids that are not 0 */
     int n_levels;              /* 1 .. SPLAT_MESH_LEVELS (ARGUMENT otherwise) */

@@ -2,7 +2,7 @@
 #include "ops/level_points/level_points.h"
 
 #include "math/camera.h"
-#include "ops/front/front.h"
+#include "ops/visibility_buffer/visibility_buffer.h"
 #include "ops/knn/knn.h"
 #include "ops/project/project_test.h"
 
@@ -30,7 +30,7 @@ static void result_free(result *r)
     free(r->valid);
 }
 
-/* Hits by front, which has tests of its own, neighbours by knn, and every pixel that is hit. */
+/* Hits by visibility_buffer, which has tests of its own, neighbours by knn, and every pixel that is hit. */
 static result run(splat_backend *backend, const splat_gaussians *host, const splat_camera *camera,
                   const float levels[LEVELS], int *failures)
 {
@@ -45,8 +45,8 @@ static result run(splat_backend *backend, const splat_gaussians *host, const spl
     uint32_t *neighbors = test_upload(backend, &blocks[2], NULL, (size_t)host->n * SPLAT_NEIGHBORS * 4);
     struct splat_knn_args knn = {host->n, scene.gaussians.p.means, SPLAT_NEIGHBORS, NULL, neighbors};
     TEST_CHECK(*failures, splat_op_knn(backend, &knn, &error) == SPLAT_OK, "%s", error.message);
-    struct splat_front_args front = {&scene.gaussians, camera, ids, depth};
-    TEST_CHECK(*failures, splat_op_front(backend, &front, &error) == SPLAT_OK, "%s", error.message);
+    struct splat_visibility_buffer_args visibility = {&scene.gaussians, camera, ids, depth};
+    TEST_CHECK(*failures, splat_op_visibility_buffer(backend, &visibility, &error) == SPLAT_OK, "%s", error.message);
     r.ids = project_host_copy(backend, ids, n_pixels);
     r.depth = project_host_copy(backend, depth, n_pixels);
     r.neighbors = project_host_copy(backend, neighbors, (size_t)host->n * SPLAT_NEIGHBORS);

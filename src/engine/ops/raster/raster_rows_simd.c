@@ -1,4 +1,4 @@
-/* The rows that raster, geometry and foremost read of the visible (frame.h). */
+/* The rows that raster, geometry and view_count read of the visible (frame.h). */
 #include "ops/raster/raster_rows.h"
 #include "ops/raster/reach.h"
 #include "ops/simd.h"

@@ -5,7 +5,7 @@
 
 #include "base/rng.h"
 #include "math/camera.h"
-#include "ops/matte/matte.h"
+#include "ops/alpha_mask/alpha_mask.h"
 #include "ops/multi_view/multi_view.h"
 
 #include <math.h>
@@ -85,16 +85,16 @@ static splat_status hide_masked(splat_trainer *t, uint32_t view, const splat_cam
                                 float *transmittance, splat_error *error)
 {
     const splat_camera *photo = &t->scene->dataset.views[view].camera;
-    struct splat_matte_args args = {.width = photo->width,
-                                    .height = photo->height,
-                                    .mask = mask,
-                                    .maps = transmittance,
-                                    .maps_width = camera->width,
-                                    .maps_height = camera->height,
-                                    .n_channels = 1,
-                                    .margin = MASK_MARGIN,
-                                    .maps_value = 1};
-    return mask ? splat_op_matte(t->backend, &args, error) : SPLAT_OK;
+    struct splat_alpha_mask_args args = {.width = photo->width,
+                                         .height = photo->height,
+                                         .mask = mask,
+                                         .maps = transmittance,
+                                         .maps_width = camera->width,
+                                         .maps_height = camera->height,
+                                         .n_channels = 1,
+                                         .margin = MASK_MARGIN,
+                                         .maps_value = 1};
+    return mask ? splat_op_alpha_mask(t->backend, &args, error) : SPLAT_OK;
 }
 
 /* The transmittance of the step's view, its masked pixels hidden; that of the frame is needed as it is. */

@@ -70,7 +70,7 @@ void splat_coarse_work_bytes(const splat_train_options *options, const splat_wor
  * (an opacity of 1/2) at most; 0 for keep 0, and where no logit is finite. Errors: MEMORY. */
 splat_status splat_coarse_find_pivot(const float *logits, size_t n, float keep, float *pivot, splat_error *error);
 
-/* coarse_trim.c: removes the Gaussians that stand in front in fewer than trim_views training views, by op foremost;
+/* coarse_trim.c: removes the Gaussians that stand in front in fewer than trim_views training views, by op view_count;
  * nothing with 0. Part of a change of density (train/density/density.h). Errors: NUMERIC (too few are left), MEMORY. */
 splat_status splat_coarse_trim(splat_trainer *trainer, int iteration, splat_error *error);
 

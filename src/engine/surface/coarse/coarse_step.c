@@ -9,7 +9,7 @@
 #include "ops/field_loss/field_loss.h"
 #include "ops/geometry/geometry.h"
 #include "ops/knn/knn.h"
-#include "ops/matte/matte.h"
+#include "ops/alpha_mask/alpha_mask.h"
 #include "ops/multi_view/multi_view.h"
 #include "ops/opacity_entropy/opacity_entropy.h"
 #include "ops/raster/raster_bytes.h"
@@ -179,15 +179,15 @@ static splat_status set_masked(job *j, float *values, int n_channels, float valu
     splat_photo photo;
     if (!j->t->scene->dataset.views[view].has_mask) return SPLAT_OK;
     SPLAT_TRY(splat_coarse_fetch_photo(j->t, view, &photo, error));
-    struct splat_matte_args args = {.width = camera->width,
-                                    .height = camera->height,
-                                    .mask = photo.mask,
-                                    .maps = values,
-                                    .maps_width = j->camera.width,
-                                    .maps_height = j->camera.height,
-                                    .n_channels = n_channels,
-                                    .maps_value = value};
-    return splat_op_matte(j->backend, &args, error);
+    struct splat_alpha_mask_args args = {.width = camera->width,
+                                         .height = camera->height,
+                                         .mask = photo.mask,
+                                         .maps = values,
+                                         .maps_width = j->camera.width,
+                                         .maps_height = j->camera.height,
+                                         .n_channels = n_channels,
+                                         .maps_value = value};
+    return splat_op_alpha_mask(j->backend, &args, error);
 }
 
 /* No sample of the SDF counts where there is no depth: where its depth is read beside a masked pixel, and no Gaussian

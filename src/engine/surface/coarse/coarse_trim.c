@@ -25,12 +25,12 @@ static splat_status count_views(splat_trainer *t, uint32_t **counts, splat_error
 {
     const splat_row_blocks *rows = &t->regularizer_rows.rows[SPLAT_ROWS_SCRATCH];
     const splat_block *blocks[2] = {&rows->blocks[SPLAT_COARSE_SCALES], &rows->blocks[SPLAT_COARSE_OPACITIES]};
-    const struct splat_foremost_args args = {
-        .light = SPLAT_FOREMOST_LIGHT, .stamps = blocks[0]->data, .counts = blocks[1]->data};
+    const struct splat_view_count_args args = {
+        .light = SPLAT_VIEW_COUNT_LIGHT, .stamps = blocks[0]->data, .counts = blocks[1]->data};
     masks m = {.trainer = t};
     for (int i = 0; i < 2; i++) SPLAT_TRY(splat_backend_zero(t->backend, blocks[i]->data, blocks[i]->bytes, error));
     *counts = args.counts;
-    splat_status status = splat_model_count_shown(t->model, t->scene->train_cameras, t->scene->dataset.n_train,
+    splat_status status = splat_model_count_views(t->model, t->scene->train_cameras, t->scene->dataset.n_train,
                                                   t->options.max_instances, args, fetch_mask, &m, error);
     splat_block_free(t->backend, &m.block);
     return status;

@@ -44,10 +44,10 @@ static splat_status count_views(splat_scene *scene, splat_model *model, splat_bl
                                      model->gaussians.n * sizeof(uint32_t), error));
         SPLAT_TRY(splat_backend_zero(b, blocks[i].data, blocks[i].bytes, error));
     }
-    const struct splat_foremost_args args = {
+    const struct splat_view_count_args args = {
         .weight = LEAST_PART, .stamps = blocks[STAMPS].data, .counts = blocks[COUNTS].data};
     masks m = {scene, b, &blocks[MASK]};
-    return splat_model_count_shown(model, scene->train_cameras, scene->dataset.n_train,
+    return splat_model_count_views(model, scene->train_cameras, scene->dataset.n_train,
                                    splat_model_max_instances(model), args, upload_mask, &m, error);
 }
 

@@ -5,7 +5,7 @@
 #include "math/camera.h"
 #include "math/density.h"
 #include "math/sh.h"
-#include "ops/front/front.h"
+#include "ops/visibility_buffer/visibility_buffer.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -66,8 +66,8 @@ static splat_status look(center_work *w, splat_scene *scene, uint32_t view, cons
 {
     splat_backend *b = w->model->backend;
     size_t n = splat_camera_pixels(camera);
-    struct splat_front_args front = {&w->opaque->g, camera, w->ids.data, w->depth.data};
-    SPLAT_TRY(splat_op_front(b, &front, error));
+    struct splat_visibility_buffer_args front = {&w->opaque->g, camera, w->ids.data, w->depth.data};
+    SPLAT_TRY(splat_op_visibility_buffer(b, &front, error));
     SPLAT_TRY(splat_backend_download(b, w->host_ids, w->ids.data, n * sizeof *w->host_ids, error));
     SPLAT_TRY(splat_surface_hide_masked(scene, view, camera, w->host_ids, error));
     for (size_t i = 0; i < n; i++) {

@@ -4,7 +4,7 @@
 
 #include "base/rng.h"
 #include "math/camera.h"
-#include "ops/front/front.h"
+#include "ops/visibility_buffer/visibility_buffer.h"
 #include "ops/knn/knn.h"
 #include "ops/level_points/level_points.h"
 
@@ -118,9 +118,9 @@ static splat_status see(level_work *w, const splat_camera *camera, splat_error *
 {
     splat_backend *b = w->model->backend;
     size_t n = splat_camera_pixels(camera);
-    struct splat_front_args front = {w->gaussians, camera, w->ids.data, w->depth.data};
+    struct splat_visibility_buffer_args front = {w->gaussians, camera, w->ids.data, w->depth.data};
     SPLAT_TRY(splat_surface_render(w->model, camera, w->rgb, w->alpha, error));
-    SPLAT_TRY(splat_op_front(b, &front, error));
+    SPLAT_TRY(splat_op_visibility_buffer(b, &front, error));
     return splat_backend_download(b, w->host_ids, front.ids, n * sizeof *w->host_ids, error);
 }
 

@@ -61,13 +61,13 @@ static splat_status fetch_mask(void *user, size_t i, const uint8_t **mask, splat
 static splat_status count_views(job *j, splat_error *error)
 {
     const splat_trainer *t = j->t;
-    const struct splat_foremost_args args = {.light = LEAST_SHOWN,
-                                             .weight = LEAST_SHOWN,
-                                             .stamps = j->blocks[STAMPS].data,
-                                             .counts = j->blocks[COUNTS].data,
-                                             .masked_stamps = j->blocks[MASKED_STAMPS].data,
-                                             .masked_counts = j->blocks[MASKED_COUNTS].data};
-    return splat_model_count_shown(t->model, t->scene->train_cameras, t->scene->dataset.n_train,
+    const struct splat_view_count_args args = {.light = LEAST_SHOWN,
+                                               .weight = LEAST_SHOWN,
+                                               .stamps = j->blocks[STAMPS].data,
+                                               .counts = j->blocks[COUNTS].data,
+                                               .masked_stamps = j->blocks[MASKED_STAMPS].data,
+                                               .masked_counts = j->blocks[MASKED_COUNTS].data};
+    return splat_model_count_views(t->model, t->scene->train_cameras, t->scene->dataset.n_train,
                                    t->options.max_instances, args, fetch_mask, j, error);
 }
 

@@ -4,7 +4,7 @@
 
 #include "math/camera.h"
 #include "ops/jitter/jitter.h"
-#include "ops/matte/matte.h"
+#include "ops/alpha_mask/alpha_mask.h"
 #include "train/step.h"
 #include "train/state.h"
 
@@ -32,17 +32,17 @@ static splat_status set_background(splat_trainer *t, splat_step_view *view, spla
     const splat_dataset *dataset = &t->scene->dataset;
     const size_t n_bytes = splat_jitter_photo_bytes(splat_camera_pixels(view->camera));
     if (dataset->mask_mode != SPLAT_MASKS_ALPHA || !t->options.random_background) return SPLAT_OK;
-    struct splat_matte_args args = {.width = view->camera->width,
-                                    .height = view->camera->height,
-                                    .mask = view->photo.mask,
-                                    .composited = dataset->white_background ? 1.0f : 0.0f};
+    struct splat_alpha_mask_args args = {.width = view->camera->width,
+                                         .height = view->camera->height,
+                                         .mask = view->photo.mask,
+                                         .composited = dataset->white_background ? 1.0f : 0.0f};
     if (!view->photo_resampled) {
         args.photo_u8 = view->photo.rgb;
         SPLAT_TRY(splat_frame_take(t->backend, &t->model->frame, n_bytes, (void **)&view->photo_resampled, error));
     }
     args.photo_f32 = view->photo_resampled;
     for (int c = 0; c < 3; c++) args.background[c] = view->background[c];
-    return splat_op_matte(t->backend, &args, error);
+    return splat_op_alpha_mask(t->backend, &args, error);
 }
 
 static splat_status stage(splat_trainer *t, int iteration, splat_step_view *view, splat_error *error)
@@ -58,14 +58,14 @@ static splat_status loss(splat_trainer *t, splat_step_view *view, splat_error *e
 {
     const bool is_soft = t->scene->dataset.mask_mode == SPLAT_MASKS_ALPHA;
     if (!asks_opacity(t, view)) return SPLAT_OK;
-    struct splat_matte_args args = {.width = view->camera->width,
-                                    .height = view->camera->height,
-                                    .mask = view->photo.mask,
-                                    .is_soft = is_soft,
-                                    .weight = is_soft ? ALPHA_WEIGHT : SEGMENT_WEIGHT,
-                                    .transmittance = t->model->frame.transmittance,
-                                    .grad_alpha = view->grad_alpha};
-    return splat_op_matte(t->backend, &args, error);
+    struct splat_alpha_mask_args args = {.width = view->camera->width,
+                                         .height = view->camera->height,
+                                         .mask = view->photo.mask,
+                                         .is_soft = is_soft,
+                                         .weight = is_soft ? ALPHA_WEIGHT : SEGMENT_WEIGHT,
+                                         .transmittance = t->model->frame.transmittance,
+                                         .grad_alpha = view->grad_alpha};
+    return splat_op_alpha_mask(t->backend, &args, error);
 }
 
 const splat_part splat_part_mask = {.name = "masks", .bytes = bytes, .stage = stage, .loss = loss};

@@ -1,6 +1,6 @@
-/* foremost on the CPU: tiles in parallel. Plain C at every SIMD level: it runs a few times in a training. */
+/* view_count on the CPU: tiles in parallel. Plain C at every SIMD level: it runs a few times in a training. */
 #include "backend/backend.h"
-#include "ops/foremost/foremost.h"
+#include "ops/view_count/view_count.h"
 #include "ops/raster/raster_kernel.h"
 
 #include <math.h>
@@ -28,14 +28,14 @@ static float alpha_at(const splat_raster_entry *e, const splat_frame *frame, int
 
 enum { KEPT = 1, MASKED = 2 };
 
-static int kind_of(const struct splat_foremost_args *args, const splat_raster_tile *tile, int32_t row, int32_t column)
+static int kind_of(const struct splat_view_count_args *args, const splat_raster_tile *tile, int32_t row, int32_t column)
 {
     size_t at = (size_t)(tile->y + row) * (size_t)args->frame->camera.width + (size_t)(tile->x + column);
     return !args->mask || args->mask[at] >= SPLAT_LOSS_KEPT ? KEPT : MASKED;
 }
 
 /* In which kinds of pixels of the tile the entry stands in front. */
-static int blend(const struct splat_foremost_args *args, const splat_raster_tile *tile,
+static int blend(const struct splat_view_count_args *args, const splat_raster_tile *tile,
                  const splat_raster_entry *entry, tile_light *light)
 {
     int kinds = 0;
@@ -53,7 +53,7 @@ static int blend(const struct splat_foremost_args *args, const splat_raster_tile
 }
 
 /* Pixels that count let all light in, others none. */
-static tile_light open_pixels(const struct splat_foremost_args *args, const splat_raster_tile *tile)
+static tile_light open_pixels(const struct splat_view_count_args *args, const splat_raster_tile *tile)
 {
     tile_light light = {.n_open = 0};
     for (int32_t row = 0; row < tile->rows; row++)
@@ -72,7 +72,7 @@ static void count(uint32_t id, uint32_t stamp, uint32_t *stamps, uint32_t *count
     if (atomic_exchange_explicit(of, stamp, memory_order_relaxed) != stamp) counts[id]++;
 }
 
-static void do_tile(const struct splat_foremost_args *args, uint32_t number)
+static void do_tile(const struct splat_view_count_args *args, uint32_t number)
 {
     const splat_frame *frame = args->frame;
     splat_raster_tile tile = splat_raster_tile_of(frame, number);
@@ -90,7 +90,7 @@ static void do_tile(const struct splat_foremost_args *args, uint32_t number)
     }
 }
 
-splat_status splat_foremost_cpu(splat_backend *backend, const struct splat_foremost_args *args, splat_error *error)
+splat_status splat_view_count_cpu(splat_backend *backend, const struct splat_view_count_args *args, splat_error *error)
 {
     const splat_frame *frame = args->frame;
     uint32_t end = frame->tiles_x * frame->row_end;

@@ -1,6 +1,6 @@
-/* matte: what masks ask of the opacity of a picture, and photos over another background. docs/method.md 8.3. */
-#ifndef SPLAT_OPS_MATTE_H
-#define SPLAT_OPS_MATTE_H
+/* alpha_mask: what masks ask of the opacity of a picture, and photos over another background. docs/method.md 8.3. */
+#ifndef SPLAT_OPS_ALPHA_MASK_H
+#define SPLAT_OPS_ALPHA_MASK_H
 
 #include "ops/frame.h"
 #include "ops/loss/loss.h"
@@ -20,7 +20,7 @@
  * maps (NULL allowed): [n_channels][maps_height][maps_width], of a view at another size, become maps_value where the
  * pixel of the mask under their middle, or one of the square of pixels of the mask up to `margin` around it, is not
  * kept. Errors: ARGUMENT (a picture without pixels). */
-struct splat_matte_args {
+struct splat_alpha_mask_args {
     int32_t width, height;
     const uint8_t *mask;        /* [height][width] */
     bool is_soft;
@@ -36,13 +36,13 @@ struct splat_matte_args {
 };
 
 #ifdef __CUDACC__
-#define SPLAT_MATTE_INLINE __host__ __device__ static inline
+#define SPLAT_ALPHA_MASK_INLINE __host__ __device__ static inline
 #else
-#define SPLAT_MATTE_INLINE static inline
+#define SPLAT_ALPHA_MASK_INLINE static inline
 #endif
 
 /* dL/dA of a pixel; scale: weight/N. */
-SPLAT_MATTE_INLINE float splat_matte_gradient(uint8_t mask, bool is_soft, float transmittance, float scale)
+SPLAT_ALPHA_MASK_INLINE float splat_alpha_mask_gradient(uint8_t mask, bool is_soft, float transmittance, float scale)
 {
     if (!is_soft) return mask >= SPLAT_LOSS_KEPT ? 0.0f : scale;
     float d = (1.0f - transmittance) - (float)mask / 255.0f;
@@ -50,13 +50,13 @@ SPLAT_MATTE_INLINE float splat_matte_gradient(uint8_t mask, bool is_soft, float 
 }
 
 /* What a channel of the photo gains by another background; shift: background - composited. */
-SPLAT_MATTE_INLINE float splat_matte_shift(uint8_t mask, float shift)
+SPLAT_ALPHA_MASK_INLINE float splat_alpha_mask_shift(uint8_t mask, float shift)
 {
     return shift * (1.0f - (float)mask / 255.0f);
 }
 
 /* Whether the mask hides pixel i of the maps. */
-SPLAT_MATTE_INLINE bool splat_matte_hides(const struct splat_matte_args *args, size_t i)
+SPLAT_ALPHA_MASK_INLINE bool splat_alpha_mask_hides(const struct splat_alpha_mask_args *args, size_t i)
 {
     const int64_t width = args->width, height = args->height, m = args->margin;
     int64_t x = (int64_t)(i % (size_t)args->maps_width), y = (int64_t)(i / (size_t)args->maps_width);
@@ -70,12 +70,12 @@ SPLAT_MATTE_INLINE bool splat_matte_hides(const struct splat_matte_args *args, s
     return false;
 }
 
-static inline float splat_matte_scale(const struct splat_matte_args *args)
+static inline float splat_alpha_mask_scale(const struct splat_alpha_mask_args *args)
 {
     return args->weight / ((float)args->width * (float)args->height);
 }
 
-static inline splat_status splat_matte_check(const struct splat_matte_args *args, splat_error *error)
+static inline splat_status splat_alpha_mask_check(const struct splat_alpha_mask_args *args, splat_error *error)
 {
     if (args->width >= 1 && args->height >= 1 && (!args->maps || (args->maps_width >= 1 && args->maps_height >= 1)))
         return SPLAT_OK;

@@ -1,6 +1,6 @@
-/* foremost against the reference in double, where rounding decides nothing; a view in bands; other backends; values
+/* view_count against the reference in double, where rounding decides nothing; a view in bands; other backends; values
  * known on paper. */
-#include "ops/foremost/foremost.h"
+#include "ops/view_count/view_count.h"
 
 #include "ops/project/project_test.h"
 #include "ops/raster/raster_scene_test.h"
@@ -28,8 +28,8 @@ typedef struct test_limits {
 } test_limits;
 
 static const test_limits limits_of[] = {
-    {"half of the light", SPLAT_FOREMOST_LIGHT, 0, false, false},
-    {"half of the light, mask", SPLAT_FOREMOST_LIGHT, 0, true, false},
+    {"half of the light", SPLAT_VIEW_COUNT_LIGHT, 0, false, false},
+    {"half of the light, mask", SPLAT_VIEW_COUNT_LIGHT, 0, true, false},
     {"1/255, mask", 1.0f / 255, 1.0f / 255, true, false},
     {"1/255, masked", 1.0f / 255, 1.0f / 255, true, true},
 };
@@ -51,7 +51,7 @@ static uint32_t *run(splat_backend *backend, test_scene *scene, const test_limit
     uint8_t *mask = malloc(n_pixels);
     splat_error error = {0};
     uint32_t *by_id = calloc(room, sizeof *by_id), *counts = calloc((size_t)n + 1, sizeof *counts);
-    struct splat_foremost_args args = {.frame = &scene->frame, .light = limits->light, .weight = limits->weight};
+    struct splat_view_count_args args = {.frame = &scene->frame, .light = limits->light, .weight = limits->weight};
     for (size_t i = 0; i < n_pixels; i++) mask[i] = mask_at(i, scene->spec.width);
     if (limits->has_mask) args.mask = test_upload(backend, &blocks[2], mask, n_pixels);
     args.stamps = test_upload(backend, &blocks[0], NULL, room * sizeof(uint32_t));
@@ -60,7 +60,7 @@ static uint32_t *run(splat_backend *backend, test_scene *scene, const test_limit
         args.masked_stamps = test_upload(backend, &blocks[3], NULL, room * sizeof(uint32_t));
         args.masked_counts = test_upload(backend, &blocks[4], NULL, room * sizeof(uint32_t));
     }
-    splat_view_blend blend = {.max_instances = max_instances, .foremost = &args};
+    splat_view_blend blend = {.max_instances = max_instances, .view_count = &args};
     for (args.stamp = 1; args.stamp <= n_views; args.stamp++)
         TEST_CHECK(*failures, splat_view_forward(backend, &scene->frame, &blend, &error) == SPLAT_OK, "%s",
                    error.message);
@@ -108,10 +108,10 @@ static int check_spec(splat_backend *backend, const test_scene_spec *spec, const
         masked[i] = limits->has_mask && (mask_at(i, spec->width) < SPLAT_LOSS_KEPT) != limits->of_masked;
         skipped[i] = masked[i] || scene.band[i];
     }
-    ref_foremost_f64(n, scene.splats_f64, spec->width, spec->height, scene.jitter_f64, light * (1 + slack),
-                     weight * (1 + slack), skipped, must);
-    ref_foremost_f64(n, scene.splats_f64, spec->width, spec->height, scene.jitter_f64, light * (1 - slack),
-                     weight * (1 - slack), masked, may);
+    ref_view_count_f64(n, scene.splats_f64, spec->width, spec->height, scene.jitter_f64, light * (1 + slack),
+                       weight * (1 + slack), skipped, must);
+    ref_view_count_f64(n, scene.splats_f64, spec->width, spec->height, scene.jitter_f64, light * (1 - slack),
+                       weight * (1 - slack), masked, may);
     for (uint32_t v = 0; v < n; v++) {
         TEST_CHECK(failures, counts[v] == 0 || counts[v] == 2, "%s, %u: %u of 2 views", spec->name, v, counts[v]);
         TEST_CHECK(failures, !must[v] || counts[v], "%s, %s: %u stands in front", spec->name, limits->name, v);
@@ -140,7 +140,7 @@ static int check_spec(splat_backend *backend, const test_scene_spec *spec, const
     return failures;
 }
 
-int test_op_foremost(splat_backend *backend)
+int test_op_view_count(splat_backend *backend)
 {
     int failures = 0;
     for (int i = 0; i < N_SPECS; i++)

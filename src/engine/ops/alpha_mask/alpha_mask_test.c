@@ -1,9 +1,9 @@
-/* matte: gradients against the reference, its gradient against central differences, and photos over another
+/* alpha_mask: gradients against the reference, its gradient against central differences, and photos over another
  * background. */
 #include "ops/test_ops.h"
 
 #include "base/rng.h"
-#include "ops/matte/matte.h"
+#include "ops/alpha_mask/alpha_mask.h"
 #include "ops/ref.h"
 
 #include <math.h>
@@ -27,13 +27,13 @@ static int test_reference(bool is_soft)
         alpha[i] = (double)uniform(1, (uint64_t)i);
         if (fabs(alpha[i] - mask[i] / 255.0) < 0.01) alpha[i] += 0.02;
     }
-    ref_matte_f64(WIDTH, HEIGHT, alpha, mask, is_soft, 0.7, gradient);
+    ref_alpha_mask_f64(WIDTH, HEIGHT, alpha, mask, is_soft, 0.7, gradient);
     for (int i = 0; i < N; i++) {
         double kept = alpha[i], h = 1e-5;
         alpha[i] = kept + h;
-        double above = ref_matte_f64(WIDTH, HEIGHT, alpha, mask, is_soft, 0.7, NULL);
+        double above = ref_alpha_mask_f64(WIDTH, HEIGHT, alpha, mask, is_soft, 0.7, NULL);
         alpha[i] = kept - h;
-        double below = ref_matte_f64(WIDTH, HEIGHT, alpha, mask, is_soft, 0.7, NULL);
+        double below = ref_alpha_mask_f64(WIDTH, HEIGHT, alpha, mask, is_soft, 0.7, NULL);
         alpha[i] = kept;
         worst = fmax(worst, fabs((above - below) / (2 * h) - gradient[i]));
     }
@@ -59,17 +59,17 @@ static int test_against_reference(splat_backend *backend, int width, int height,
     }
     splat_block blocks[5] = {{0}};
     splat_error error = {0};
-    struct splat_matte_args args = {.width = width, .height = height, .is_soft = is_soft, .weight = 0.3f,
-                                    .background = {0.2f, 1, 0.5f}, .composited = 1};
+    struct splat_alpha_mask_args args = {.width = width, .height = height, .is_soft = is_soft, .weight = 0.3f,
+                                         .background = {0.2f, 1, 0.5f}, .composited = 1};
     args.mask = test_upload(backend, &blocks[0], mask, n);
     args.transmittance = test_upload(backend, &blocks[1], t, n * sizeof *t);
     args.grad_alpha = test_upload(backend, &blocks[2], NULL, n * sizeof *t);
     if (photo_kind == 1) args.photo_u8 = test_upload(backend, &blocks[3], bytes, 3 * n);
     if (photo_kind) args.photo_f32 = test_upload(backend, &blocks[4], floats, 3 * n * sizeof *floats);
-    TEST_CHECK(failures, splat_op_matte(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    TEST_CHECK(failures, splat_op_alpha_mask(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     splat_backend_synchronize(backend, NULL);
     test_download(backend, got, args.grad_alpha, n * sizeof *got);
-    ref_matte_f32(width, height, alpha, mask, is_soft, 0.3f, expected);
+    ref_alpha_mask_f32(width, height, alpha, mask, is_soft, 0.3f, expected);
     for (size_t i = 0; i < n; i++) /* a sign and one product, of which the divisor may be rounded in another order */
         TEST_CHECK(failures, fabsf(got[i] - expected[i]) <= 1e-6f * fabsf(expected[i]), "pixel %zu: %g, not %g", i,
                    (double)got[i], (double)expected[i]);
@@ -114,12 +114,12 @@ static int test_maps(splat_backend *backend, int width, int height, int maps_wid
     for (size_t i = 0; i < CHANNELS * n_maps; i++) maps[i] = uniform(7, i) + 0.1f;
     splat_block blocks[2] = {{0}};
     splat_error error = {0};
-    struct splat_matte_args args = {.width = width, .height = height, .maps_width = maps_width,
-                                    .maps_height = maps_height, .n_channels = CHANNELS, .margin = margin,
-                                    .maps_value = value};
+    struct splat_alpha_mask_args args = {.width = width, .height = height, .maps_width = maps_width,
+                                         .maps_height = maps_height, .n_channels = CHANNELS, .margin = margin,
+                                         .maps_value = value};
     args.mask = test_upload(backend, &blocks[0], mask, n);
     args.maps = test_upload(backend, &blocks[1], maps, CHANNELS * n_maps * sizeof *maps);
-    TEST_CHECK(failures, splat_op_matte(backend, &args, &error) == SPLAT_OK, "%s", error.message);
+    TEST_CHECK(failures, splat_op_alpha_mask(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     splat_backend_synchronize(backend, NULL);
     test_download(backend, got, args.maps, CHANNELS * n_maps * sizeof *got);
     for (size_t i = 0; i < CHANNELS * n_maps; i++) {
@@ -138,7 +138,7 @@ static int test_maps(splat_backend *backend, int width, int height, int maps_wid
     return failures;
 }
 
-int test_op_matte(splat_backend *backend)
+int test_op_alpha_mask(splat_backend *backend)
 {
     int failures = test_reference(false) + test_reference(true);
     for (int k = 0; k < 6; k++) {
@@ -148,8 +148,8 @@ int test_op_matte(splat_backend *backend)
     failures += test_maps(backend, 60, 40, 60, 40, 0, 0) + test_maps(backend, 61, 43, 31, 22, 0, 1);
     failures += test_maps(backend, 61, 43, 31, 22, 3, 1) + test_maps(backend, 60, 40, 60, 40, 1, NAN);
     splat_error error = {0};
-    struct splat_matte_args args = {.width = 0, .height = 4};
-    TEST_CHECK(failures, splat_op_matte(backend, &args, &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
+    struct splat_alpha_mask_args args = {.width = 0, .height = 4};
+    TEST_CHECK(failures, splat_op_alpha_mask(backend, &args, &error) == SPLAT_ERROR_ARGUMENT && error.message[0],
                "an empty picture");
     return failures;
 }

@@ -1,11 +1,11 @@
-/* foremost: in how many views a Gaussian stands in front (the trim of PGSR, Chen et al., TVCG 2024). */
-#ifndef SPLAT_OPS_FOREMOST_H
-#define SPLAT_OPS_FOREMOST_H
+/* view_count: in how many views each Gaussian is visible (the trim of PGSR, Chen et al., TVCG 2024). */
+#ifndef SPLAT_OPS_VIEW_COUNT_H
+#define SPLAT_OPS_VIEW_COUNT_H
 
 #include "ops/frame.h"
 #include "ops/loss/loss.h"
 
-#define SPLAT_FOREMOST_LIGHT 0.5f /* of the trim */
+#define SPLAT_VIEW_COUNT_LIGHT 0.5f /* of the trim */
 
 /* After bin, for the rows of the band, as raster; needs no raster before it and writes nothing of the frame. A Gaussian
  * stands in front in a view when a pixel blends it (alpha >= 1/255) while its transmittance, before that Gaussian, is
@@ -14,7 +14,7 @@
  * that it keeps, and masked_counts, where they are asked for, of the others. The result does not depend on threads or
  * order; where alpha, transmittance or their product are within rounding of these limits, backends may differ. On a
  * device a view whose instances overflowed counts nothing. */
-struct splat_foremost_args {
+struct splat_view_count_args {
     const splat_frame *frame;
     float light;         /* 0 .. 1 */
     float weight;        /* 0: all that is blended */

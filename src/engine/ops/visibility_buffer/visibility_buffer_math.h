@@ -4,13 +4,13 @@
  * z = 1. The ray meets the rhombus's plane (normal e1) at t = (m . e1) / (d . e1); there the coordinate along e2 is
  * (t d - m) . e2 = (d x m) . e3 / (d . e1) but for its sign, and d x m = (x, y, 0) x m, so that nothing cancels near
  * the centre. |c2| / 2 s2 + |c3| / 2 s3 <= 1 times (d . e1) has only terms that are linear in (x, y). */
-#ifndef SPLAT_OPS_FRONT_MATH_H
-#define SPLAT_OPS_FRONT_MATH_H
+#ifndef SPLAT_OPS_VISIBILITY_BUFFER_MATH_H
+#define SPLAT_OPS_VISIBILITY_BUFFER_MATH_H
 
 #include "math/density.h"
 #include "math/projection.h"
 
-#define SPLAT_FRONT_SIZE 2.0f /* standard deviations from the centre to a vertex */
+#define SPLAT_DIAMOND_SIZE 2.0f /* standard deviations from the centre to a vertex */
 
 /* At a pixel (i, j), with x = i - u, y = j - v: covered where |a . (x, y)| + |b . (x, y)| <= 1 + g . (x, y), at depth
  * z / (1 + k . (x, y)). */
@@ -75,7 +75,7 @@ SPLAT_MATH_INLINE splat_diamond splat_diamond_make(const splat_camera *camera, c
         m[k] = r[3 * k] * mean[0] + r[3 * k + 1] * mean[1] + r[3 * k + 2] * mean[2] + camera->translation[k];
         for (int a = 0; a < 3; a++) {
             e[k][a] = r[3 * a] * world[0] + r[3 * a + 1] * world[1] + r[3 * a + 2] * world[2];
-            half[k][a] = SPLAT_FRONT_SIZE * g.scale[axis] * e[k][a];
+            half[k][a] = SPLAT_DIAMOND_SIZE * g.scale[axis] * e[k][a];
         }
     }
     float distance2 = m[0] * m[0] + m[1] * m[1] + m[2] * m[2], side = e[0][0] * m[0] + e[0][1] * m[1] + e[0][2] * m[2];
@@ -84,7 +84,7 @@ SPLAT_MATH_INLINE splat_diamond splat_diamond_make(const splat_camera *camera, c
         float along = fabsf(half[k][0] * m[0] + half[k][1] * m[1] + half[k][2] * m[2]);
         if (!(along < distance2)) return d; /* NaN too */
     }
-    float size2 = SPLAT_FRONT_SIZE * g.scale[(first + 1) % 3], size3 = SPLAT_FRONT_SIZE * g.scale[(first + 2) % 3];
+    float size2 = SPLAT_DIAMOND_SIZE * g.scale[(first + 1) % 3], size3 = SPLAT_DIAMOND_SIZE * g.scale[(first + 2) % 3];
     float scale = m[2] / side; /* 1 / (d . e1) at the mean */
     float per_x = 1.0f / camera->fx, per_y = 1.0f / camera->fy;
     d.u = camera->fx * m[0] / m[2] + camera->cx - 0.5f;
@@ -112,16 +112,16 @@ SPLAT_MATH_INLINE int splat_diamond_covers(const splat_diamond *d, int i, int j,
 }
 
 /* Keys order by depth, then by index: positive floats order as their bits do. */
-#define SPLAT_FRONT_NOTHING UINT64_MAX
-SPLAT_MATH_INLINE uint64_t splat_front_key(float depth, uint32_t index)
+#define SPLAT_VISIBILITY_NOTHING UINT64_MAX
+SPLAT_MATH_INLINE uint64_t splat_visibility_key(float depth, uint32_t index)
 {
     return (uint64_t)splat_bits_of_float(depth) << 32 | index;
 }
 
-SPLAT_MATH_INLINE void splat_front_unpack(uint64_t key, uint32_t *id, float *depth)
+SPLAT_MATH_INLINE void splat_visibility_unpack(uint64_t key, uint32_t *id, float *depth)
 {
-    *id = key == SPLAT_FRONT_NOTHING ? 0u : (uint32_t)key + 1u;
-    *depth = key == SPLAT_FRONT_NOTHING ? 0.0f : splat_float_of_bits((uint32_t)(key >> 32));
+    *id = key == SPLAT_VISIBILITY_NOTHING ? 0u : (uint32_t)key + 1u;
+    *depth = key == SPLAT_VISIBILITY_NOTHING ? 0.0f : splat_float_of_bits((uint32_t)(key >> 32));
 }
 
 #endif

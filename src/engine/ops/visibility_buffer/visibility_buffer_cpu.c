@@ -1,8 +1,8 @@
-/* front on the CPU: Gaussians in parallel on one picture of keys, of which the least wins in any order. */
+/* visibility_buffer on the CPU: Gaussians in parallel on one picture of keys, of which the least wins in any order. */
 #include "backend/backend.h"
 #include "math/camera.h"
-#include "ops/front/front.h"
-#include "ops/front/front_math.h"
+#include "ops/visibility_buffer/visibility_buffer.h"
+#include "ops/visibility_buffer/visibility_buffer_math.h"
 
 #include <stdatomic.h>
 
@@ -13,14 +13,16 @@ static void draw(const splat_diamond *d, uint32_t index, int width, _Atomic uint
         for (int i = d->x0; i < d->x1; i++) {
             float depth;
             if (!splat_diamond_covers(d, i, j, &depth)) continue;
-            uint64_t key = splat_front_key(depth, index), seen = atomic_load_explicit(&row[i], memory_order_relaxed);
+            uint64_t key = splat_visibility_key(depth, index);
+            uint64_t seen = atomic_load_explicit(&row[i], memory_order_relaxed);
             while (key < seen && !atomic_compare_exchange_weak_explicit(&row[i], &seen, key, memory_order_relaxed,
                                                                         memory_order_relaxed)) {}
         }
     }
 }
 
-splat_status splat_front_cpu(splat_backend *backend, const struct splat_front_args *args, splat_error *error)
+splat_status splat_visibility_buffer_cpu(splat_backend *backend, const struct splat_visibility_buffer_args *args,
+                                         splat_error *error)
 {
     const splat_camera *camera = args->camera;
     const splat_tensors *p = &args->gaussians->p;
@@ -33,7 +35,7 @@ splat_status splat_front_cpu(splat_backend *backend, const struct splat_front_ar
 #pragma omp parallel num_threads(backend->threads)
     {
 #pragma omp for schedule(static)
-        for (size_t i = 0; i < n_pixels; i++) atomic_init(&keys[i], SPLAT_FRONT_NOTHING);
+        for (size_t i = 0; i < n_pixels; i++) atomic_init(&keys[i], SPLAT_VISIBILITY_NOTHING);
 #pragma omp for schedule(dynamic, 256)
         for (uint32_t i = 0; i < n; i++) {
             splat_diamond d = splat_diamond_make(camera, p->means + 3 * (size_t)i, p->scales + 3 * (size_t)i,
@@ -42,7 +44,8 @@ splat_status splat_front_cpu(splat_backend *backend, const struct splat_front_ar
         }
 #pragma omp for schedule(static)
         for (size_t i = 0; i < n_pixels; i++)
-            splat_front_unpack(atomic_load_explicit(&keys[i], memory_order_relaxed), &args->ids[i], &args->depth[i]);
+            splat_visibility_unpack(atomic_load_explicit(&keys[i], memory_order_relaxed), &args->ids[i],
+                                    &args->depth[i]);
     }
     return SPLAT_OK;
 }

@@ -1,8 +1,8 @@
-/* front against every ray and every rhombus in double, and against pictures known by heart. */
-#include "ops/front/front.h"
+/* visibility_buffer against every ray and every rhombus in double, and against pictures known by heart. */
+#include "ops/visibility_buffer/visibility_buffer.h"
 
 #include "math/camera.h"
-#include "ops/front/front_math.h"
+#include "ops/visibility_buffer/visibility_buffer_math.h"
 #include "ops/project/project_test.h"
 
 #include <math.h>
@@ -28,10 +28,10 @@ static hits run(splat_backend *backend, const splat_gaussians *host, const splat
     splat_block ids = {0}, depth = {0};
     splat_error error = {0};
     project_scene_open(&scene, backend, host, camera, true, false);
-    struct splat_front_args args = {&scene.gaussians, camera,
-                                    test_upload(backend, &ids, NULL, h.n_pixels * sizeof(uint32_t)),
-                                    test_upload(backend, &depth, NULL, h.n_pixels * sizeof(float))};
-    splat_status status = splat_op_front(backend, &args, &error);
+    struct splat_visibility_buffer_args args = {&scene.gaussians, camera,
+                                                test_upload(backend, &ids, NULL, h.n_pixels * sizeof(uint32_t)),
+                                                test_upload(backend, &depth, NULL, h.n_pixels * sizeof(float))};
+    splat_status status = splat_op_visibility_buffer(backend, &args, &error);
     TEST_CHECK(*failures, status == SPLAT_OK, "%s", error.message);
     h.ids = project_host_copy(backend, args.ids, h.n_pixels);
     h.depth = project_host_copy(backend, args.depth, h.n_pixels);
@@ -64,7 +64,7 @@ static int check_reference(splat_backend *backend, uint32_t n, int width, int he
     for (int k = 0; k < 3; k++) {
         wanted[k].ids = malloc(h.n_pixels * sizeof(uint32_t));
         depth[k] = malloc(h.n_pixels * sizeof(double));
-        ref_front_f64(&g, &c, (double)SPLAT_FRONT_SIZE * (1 + EDGE * (k - 1)), wanted[k].ids, depth[k]);
+        ref_visibility_buffer_f64(&g, &c, (double)SPLAT_DIAMOND_SIZE * (1 + EDGE * (k - 1)), wanted[k].ids, depth[k]);
     }
     size_t n_hits = 0, n_unsure = 0;
     for (size_t i = 0; i < h.n_pixels && failures < 5; i++) {
@@ -171,7 +171,7 @@ static int check_order(splat_backend *backend)
     return failures;
 }
 
-int test_op_front(splat_backend *backend)
+int test_op_visibility_buffer(splat_backend *backend)
 {
     static const struct { uint32_t n; int width, height; } specs[] = {
         {0, 5, 3}, {1, 1, 1}, {37, 90, 70}, {1000, 90, 70}, {3000, 17, 200}, {200, 300, 220}};

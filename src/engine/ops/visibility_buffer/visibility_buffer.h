@@ -1,7 +1,7 @@
-/* front: the Gaussian that stands first in each pixel, each taken as a rhombus (docs/method.md, "Meshes from
+/* visibility_buffer: the nearest Gaussian of each pixel, each taken as a rhombus (docs/method.md, "Meshes from
  * splats"). */
-#ifndef SPLAT_OPS_FRONT_H
-#define SPLAT_OPS_FRONT_H
+#ifndef SPLAT_OPS_VISIBILITY_BUFFER_H
+#define SPLAT_OPS_VISIBILITY_BUFFER_H
 
 #include "ops/types.h"
 
@@ -19,7 +19,7 @@
  * screen below that; and the rhombus in perspective is not inside of the projected ellipse. Nearest wins in any
  * order of drawing, so the result does not depend on the number of threads. Working memory is scratch, which is reset
  * before. */
-struct splat_front_args {
+struct splat_visibility_buffer_args {
     const splat_gaussians *gaussians;
     const splat_camera *camera;
     uint32_t *ids; /* [height][width] */
