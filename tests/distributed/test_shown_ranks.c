@@ -80,8 +80,8 @@ static void look_at_all(splat_trainer *t, void *user)
         const splat_shown shown = shown_of(t, i);
         splat_model *model = t->model;
         splat_model_geometry g;
-        splat_model_aside aside;
-        must(splat_model_put_aside(model, &shown.change, &aside, &error), &error);
+        splat_model_undo undo;
+        must(splat_model_apply_change(model, &shown.change, &undo, &error), &error);
         splat_status status = shown.has_planes
                                   ? splat_model_rasterize_geometry(model, &model->frame, &shown.camera, shown.counted,
                                                                    true, &g, &error)
@@ -89,7 +89,7 @@ static void look_at_all(splat_trainer *t, void *user)
                                                           &error);
         must(status, &error);
         read_pictures(t, &b->whole, i, &shown, &g);
-        must(splat_model_show_again(model, &aside, &error), &error);
+        must(splat_model_undo_change(model, &undo, &error), &error);
     }
 }
 

@@ -5,7 +5,7 @@
 #include "io/picture/colormap.h"
 #include "io/picture/image.h"
 #include "math/camera.h"
-#include "model/aside.h"
+#include "model/change.h"
 #include "model/render.h"
 #include "scene/scene.h"
 #include "train/parts/exposure.h"
@@ -45,10 +45,10 @@ static splat_status read_map(splat_model *model, const splat_camera *camera, spl
     return SPLAT_OK;
 }
 
-/* Into the model's frame, of the Gaussians that the wish shows; *aside: what was put aside for it. */
+/* Into the model's frame, of the Gaussians that the wish shows; *undo: what brings the rest back. */
 static splat_status draw(splat_viewer *viewer, splat_model *model, const float background[3],
                          const splat_viewer_wish *wish, const splat_camera *camera, splat_model_geometry *g,
-                         splat_model_aside *aside, splat_error *error)
+                         splat_model_undo *undo, splat_error *error)
 {
     const bool has_planes = !shows_colours(wish->kind), counted = wish->kind == SPLAT_VIEWER_DENSITY;
     splat_shown shown = {.camera = *camera, .has_planes = has_planes, .counted = counted,
@@ -58,7 +58,7 @@ static splat_status draw(splat_viewer *viewer, splat_model *model, const float b
     memcpy(shown.change.high, wish->box.high, sizeof shown.change.high);
     if (viewer->trainer && splat_shards_are_apart(viewer->trainer))
         return splat_shards_show(viewer->trainer, &shown, g, error);
-    SPLAT_TRY(splat_model_put_aside(model, &shown.change, aside, error));
+    SPLAT_TRY(splat_model_apply_change(model, &shown.change, undo, error));
     if (has_planes) return splat_model_rasterize_geometry(model, &model->frame, camera, counted, true, g, error);
     return splat_model_rasterize(model, &model->frame, camera, background, false, error);
 }
@@ -130,14 +130,14 @@ static splat_status render_wish(splat_viewer *viewer, splat_model *model, const 
                                 const splat_viewer_wish *wish, const splat_camera *camera, float *buffer, uint8_t *rgb,
                                 splat_error *error)
 {
-    splat_model_aside aside = {.opacities = {0}};
+    splat_model_undo undo = {.opacities = {0}};
     splat_model_geometry geometry;
     splat_error later;
     if (wish->kind == SPLAT_VIEWER_PHOTO) return read_photo(viewer->scene, wish->view, camera, rgb, error);
     if (!model) return draw_mesh(viewer, background, wish, camera, buffer, rgb, error);
-    splat_status status = draw(viewer, model, background, wish, camera, &geometry, &aside, error);
+    splat_status status = draw(viewer, model, background, wish, camera, &geometry, &undo, error);
     if (status == SPLAT_OK) status = read_kind(viewer, model, wish, camera, &geometry, buffer, rgb, error);
-    if (splat_model_show_again(model, &aside, &later) == SPLAT_OK) return status;
+    if (splat_model_undo_change(model, &undo, &later) == SPLAT_OK) return status;
     if (error) *error = later;
     return later.status;
 }

@@ -18,23 +18,23 @@ static splat_status make_planes(splat_trainer *t, float **planes, splat_error *e
     return splat_op_geometry_features(t->backend, &args, error);
 }
 
-static splat_status project(splat_trainer *t, const splat_shown *shown, splat_model_aside *aside, float **planes,
+static splat_status project(splat_trainer *t, const splat_shown *shown, splat_model_undo *undo, float **planes,
                             splat_error *error)
 {
     const splat_camera *camera = &shown->camera;
-    SPLAT_TRY(splat_model_put_aside(t->model, &shown->change, aside, error));
+    SPLAT_TRY(splat_model_apply_change(t->model, &shown->change, undo, error));
     SPLAT_TRY(splat_shards_project(t, &camera, 1, shown->background, shown->counted, error));
     return shown->has_planes ? make_planes(t, planes, error) : SPLAT_OK;
 }
 
 /* Every rank; *planes: at rank 0, of all that is seen. */
-static splat_status bring(splat_trainer *t, const splat_shown *shown, splat_model_aside *aside, float **planes,
+static splat_status bring(splat_trainer *t, const splat_shown *shown, splat_model_undo *undo, float **planes,
                           splat_error *error)
 {
     splat_batch_views *batch = &t->shards.batch;
     splat_frame *frame = splat_shards_leads(t) ? &t->model->frame : NULL;
     float *own = NULL;
-    SPLAT_TRY(splat_batch_agree(batch, project(t, shown, aside, &own, error), error));
+    SPLAT_TRY(splat_batch_agree(batch, project(t, shown, undo, &own, error), error));
     SPLAT_TRY(splat_batch_send(batch, frame, error));
     return shown->has_planes ? splat_batch_send_planes(batch, own, frame, planes, error) : SPLAT_OK;
 }
@@ -43,12 +43,12 @@ static splat_status bring(splat_trainer *t, const splat_shown *shown, splat_mode
  * is no reason to end a training. */
 static splat_status bring_all(splat_trainer *t, const splat_shown *shown, float **planes, splat_error *error)
 {
-    splat_model_aside aside = {.opacities = {0}};
+    splat_model_undo undo = {.opacities = {0}};
     splat_error own;
-    splat_status status = bring(t, shown, &aside, planes, &own);
+    splat_status status = bring(t, shown, &undo, planes, &own);
     const bool is_refused = status == SPLAT_ERROR_MEMORY && t->shards.batch.agrees;
     if (!is_refused) SPLAT_TRY(splat_shards_fail(t, status, &own, error));
-    SPLAT_TRY(splat_shards_fail(t, splat_model_show_again(t->model, &aside, &own), &own, error));
+    SPLAT_TRY(splat_shards_fail(t, splat_model_undo_change(t->model, &undo, &own), &own, error));
     if (is_refused && error) *error = own;
     return status;
 }

@@ -5,7 +5,7 @@
 #define SPLAT_TRAIN_SHARDS_H
 
 #include "distributed/batch_views.h"
-#include "model/aside.h"
+#include "model/change.h"
 #include "model/render.h"
 #include "model/row_blocks.h"
 #include "splatsmith/train.h"

@@ -1,14 +1,14 @@
 /* Opacities and scales that are other ones for a picture. */
-#include "model/aside.h"
+#include "model/change.h"
 
 #include "io/splat/cloud.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-typedef struct splat_aside_array array;
+typedef struct splat_changed_array array;
 
-static void forget(array *a)
+static void free_array(array *a)
 {
     free(a->kept);
     free(a->shown);
@@ -16,30 +16,30 @@ static void forget(array *a)
 }
 
 /* Copies n floats of the device. */
-static splat_status put_aside(splat_model *model, float *on_device, size_t n, array *a, splat_error *error)
+static splat_status keep_array(splat_model *model, float *on_device, size_t n, array *a, splat_error *error)
 {
     const size_t bytes = n * sizeof(float);
     *a = (array){on_device, malloc(bytes + 1), malloc(bytes + 1), bytes};
     splat_status status = a->kept && a->shown
                               ? splat_backend_download(model->backend, a->kept, on_device, bytes, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu other parameters", n);
-    if (status != SPLAT_OK) forget(a);
+    if (status != SPLAT_OK) free_array(a);
     return status;
 }
 
 static splat_status show(splat_model *model, array *a, splat_error *error)
 {
     splat_status status = splat_backend_upload(model->backend, a->on_device, a->shown, a->bytes, error);
-    if (status != SPLAT_OK) forget(a);
+    if (status != SPLAT_OK) free_array(a);
     return status;
 }
 
-static splat_status show_again(splat_model *model, array *a, splat_error *error)
+static splat_status undo_array(splat_model *model, array *a, splat_error *error)
 {
     splat_status status = SPLAT_OK;
     if (a->kept) status = splat_backend_upload(model->backend, a->on_device, a->kept, a->bytes, error);
     if (a->kept && status == SPLAT_OK) status = splat_backend_synchronize(model->backend, error); /* kept goes */
-    forget(a);
+    free_array(a);
     return status;
 }
 
@@ -50,7 +50,7 @@ static splat_status hide_outside(splat_model *model, const splat_model_change *b
     splat_status status =
         means ? splat_backend_download(model->backend, means, g->p.means, 3 * g->n * sizeof(float), error)
               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a box around %u Gaussians", g->n);
-    if (status == SPLAT_OK) status = put_aside(model, g->p.opacities, g->n, a, error);
+    if (status == SPLAT_OK) status = keep_array(model, g->p.opacities, g->n, a, error);
     for (size_t i = 0; i < g->n && status == SPLAT_OK; i++) {
         bool inside = true;
         for (size_t k = 0; k < 3; k++)
@@ -65,27 +65,27 @@ static splat_status hide_outside(splat_model *model, const splat_model_change *b
 static splat_status scale_all(splat_model *model, float factor, array *a, splat_error *error)
 {
     const size_t n = 3 * (size_t)model->gaussians.n;
-    SPLAT_TRY(put_aside(model, model->gaussians.p.scales, n, a, error));
+    SPLAT_TRY(keep_array(model, model->gaussians.p.scales, n, a, error));
     for (size_t i = 0; i < n; i++) a->shown[i] = a->kept[i] + logf(factor);
     return show(model, a, error);
 }
 
-splat_status splat_model_put_aside(splat_model *model, const splat_model_change *change, splat_model_aside *aside,
-                                   splat_error *error)
+splat_status splat_model_apply_change(splat_model *model, const splat_model_change *change, splat_model_undo *undo,
+                                      splat_error *error)
 {
     splat_status status = SPLAT_OK;
-    *aside = (splat_model_aside){.opacities = {0}};
-    if (change->has_box) status = hide_outside(model, change, &aside->opacities, error);
-    if (change->scaling != 1 && status == SPLAT_OK) status = scale_all(model, change->scaling, &aside->scales, error);
-    if (status != SPLAT_OK) splat_model_show_again(model, aside, NULL);
+    *undo = (splat_model_undo){.opacities = {0}};
+    if (change->has_box) status = hide_outside(model, change, &undo->opacities, error);
+    if (change->scaling != 1 && status == SPLAT_OK) status = scale_all(model, change->scaling, &undo->scales, error);
+    if (status != SPLAT_OK) splat_model_undo_change(model, undo, NULL);
     return status;
 }
 
-splat_status splat_model_show_again(splat_model *model, splat_model_aside *aside, splat_error *error)
+splat_status splat_model_undo_change(splat_model *model, splat_model_undo *undo, splat_error *error)
 {
     splat_error other;
-    splat_status status = show_again(model, &aside->opacities, error);
-    splat_status scales = show_again(model, &aside->scales, &other);
+    splat_status status = undo_array(model, &undo->opacities, error);
+    splat_status scales = undo_array(model, &undo->scales, &other);
     if (status != SPLAT_OK || scales == SPLAT_OK) return status;
     if (error) *error = other;
     return scales;
