@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "base/context.h"
+#include "train/resize.h"
 #include "train/state.h"
 #include "trainer_fixture.h"
 #include "view_job_fixture.h"

@@ -10,6 +10,10 @@
 #include "shared_run_fixture.h"
 
 #include "train/density/density.h"
+#include "train/density/strategy.h"
+#include "train/ranks/batch.h"
+#include "train/ranks/shards.h"
+#include "train/resize.h"
 
 #include <math.h>
 

@@ -9,6 +9,9 @@
 
 #include "coarse_fixture.h"
 #include "shared_run_fixture.h"
+#include "train/parts/regularizer.h"
+#include "train/ranks/shapes.h"
+#include "train/ranks/shards.h"
 
 #include <math.h>
 

@@ -9,6 +9,7 @@
 
 #include "lpips_fixture.h"
 #include "shared_run_fixture.h"
+#include "train/ranks/shards.h"
 
 #include <math.h>
 

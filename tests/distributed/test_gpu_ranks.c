@@ -11,7 +11,7 @@
 #include "gpu_ranks_fixture.h"
 
 #include "model/files.h"
-#include "train/ranks/shard_host.h"
+#include "train/ranks/host_rows.h"
 
 #include <math.h>
 

@@ -10,7 +10,9 @@
 #include "captured_run_fixture.h"
 
 #include "train/density/density.h"
+#include "train/density/strategy.h"
 #include "train/memory/forms.h"
+#include "train/ranks/shards.h"
 
 #include <math.h>
 

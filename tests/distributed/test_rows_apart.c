@@ -12,7 +12,8 @@
 
 #include "io/splat/formats.h"
 #include "ops/summary/summary.h"
-#include "train/ranks/shard_host.h"
+#include "train/ranks/host_rows.h"
+#include "train/ranks/report.h"
 
 #include <math.h>
 

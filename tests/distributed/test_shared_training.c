@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "shared_run_fixture.h"
+#include "train/ranks/shards.h"
 
 #include <math.h>
 

@@ -10,6 +10,7 @@
 #include "shared_run_fixture.h"
 
 #include "math/camera.h"
+#include "train/ranks/pictures.h"
 
 enum { N_SHOWN = 5, MOST = 4 * 130 * 98 };
 
@@ -29,11 +30,11 @@ static bool shows_counts(int i)
 }
 
 /* Another camera than any view's, larger. */
-static splat_shown shown_of(const splat_trainer *t, int i)
+static splat_picture_order picture_of(const splat_trainer *t, int i)
 {
-    splat_shown shown = {.camera = t->scene->dataset.views[0].camera, .background = {0.1f, 0.6f, 0.3f},
+    splat_picture_order order = {.camera = t->scene->dataset.views[0].camera, .background = {0.1f, 0.6f, 0.3f},
                          .change = {.scaling = 1}};
-    splat_camera *camera = &shown.camera;
+    splat_camera *camera = &order.camera;
     camera->fx *= 2;
     camera->fy *= 2;
     camera->cx = 65;
@@ -41,22 +42,23 @@ static splat_shown shown_of(const splat_trainer *t, int i)
     camera->width = 130;
     camera->height = 98;
     camera->translation[2] += 0.2f;
-    shown.has_planes = i % 3 > 0;
-    shown.counted = shows_counts(i);
-    if (i < 3) return shown;
-    shown.change = (splat_model_change){.has_box = true, .low = {-9, -9, -9}, .high = {0.2, 9, 9}, .scaling = 1.5f};
-    return shown;
+    order.has_planes = i % 3 > 0;
+    order.counted = shows_counts(i);
+    if (i < 3) return order;
+    order.change = (splat_model_change){.has_box = true, .low = {-9, -9, -9}, .high = {0.2, 9, 9}, .scaling = 1.5f};
+    return order;
 }
 
-static void read_pictures(splat_trainer *t, pictures *p, int i, const splat_shown *shown, const splat_model_geometry *g)
+static void read_pictures(splat_trainer *t, pictures *p, int i, const splat_picture_order *order,
+                          const splat_model_geometry *g)
 {
     splat_error error;
-    const size_t n = splat_camera_pixels(&shown->camera);
+    const size_t n = splat_camera_pixels(&order->camera);
     const splat_frame *frame = &t->model->frame;
-    p->n[i] = shown->counted ? n : (shown->has_planes ? 4 : 3) * n;
+    p->n[i] = order->counted ? n : (order->has_planes ? 4 : 3) * n;
     assert_true(p->n[i] <= MOST);
-    const void *from = shown->counted ? (const void *)frame->blended
-                                      : shown->has_planes ? (const void *)g->maps : (const void *)frame->image;
+    const void *from = order->counted ? (const void *)frame->blended
+                                      : order->has_planes ? (const void *)g->maps : (const void *)frame->image;
     must(splat_backend_download(t->backend, p->pixels[i], from, p->n[i] * sizeof(float), &error), &error);
 }
 
@@ -65,10 +67,10 @@ static void look_apart(splat_trainer *t, void *user)
     both *b = user;
     splat_error error;
     for (int i = 0; i < N_SHOWN; i++) {
-        const splat_shown shown = shown_of(t, i);
+        const splat_picture_order order = picture_of(t, i);
         splat_model_geometry g;
-        must(splat_shards_show(t, &shown, &g, &error), &error);
-        read_pictures(t, &b->apart, i, &shown, &g);
+        must(splat_shards_show(t, &order, &g, &error), &error);
+        read_pictures(t, &b->apart, i, &order, &g);
     }
 }
 
@@ -77,18 +79,18 @@ static void look_at_all(splat_trainer *t, void *user)
     both *b = user;
     splat_error error;
     for (int i = 0; i < N_SHOWN; i++) {
-        const splat_shown shown = shown_of(t, i);
+        const splat_picture_order order = picture_of(t, i);
         splat_model *model = t->model;
         splat_model_geometry g;
         splat_model_undo undo;
-        must(splat_model_apply_change(model, &shown.change, &undo, &error), &error);
-        splat_status status = shown.has_planes
-                                  ? splat_model_rasterize_geometry(model, &model->frame, &shown.camera, shown.counted,
+        must(splat_model_apply_change(model, &order.change, &undo, &error), &error);
+        splat_status status = order.has_planes
+                                  ? splat_model_rasterize_geometry(model, &model->frame, &order.camera, order.counted,
                                                                    true, &g, &error)
-                                  : splat_model_rasterize(model, &model->frame, &shown.camera, shown.background, false,
+                                  : splat_model_rasterize(model, &model->frame, &order.camera, order.background, false,
                                                           &error);
         must(status, &error);
-        read_pictures(t, &b->whole, i, &shown, &g);
+        read_pictures(t, &b->whole, i, &order, &g);
         must(splat_model_undo_change(model, &undo, &error), &error);
     }
 }
@@ -167,16 +169,16 @@ static void wait_for_all(splat_trainer *t)
 static void look_starved(splat_trainer *t, void *user)
 {
     splat_error error;
-    const splat_shown shown = shown_of(t, 3);
+    const splat_picture_order order = picture_of(t, 3);
     splat_model_geometry g;
     splat_memory *memory = &trainers[1]->backend->memory;
-    must(splat_shards_show(t, &shown, &g, &error), &error);
+    must(splat_shards_show(t, &order, &g, &error), &error);
     wait_for_all(t);
     memory->limit = 1;
-    *(splat_status *)user = splat_shards_show(t, &shown, &g, &error);
+    *(splat_status *)user = splat_shards_show(t, &order, &g, &error);
     wait_for_all(t);
     memory->limit = memory->process_limit;
-    must(splat_shards_show(t, &shown, &g, &error), &error);
+    must(splat_shards_show(t, &order, &g, &error), &error);
 }
 
 static void a_picture_without_room_fails_alone(void **state)

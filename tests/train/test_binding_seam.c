@@ -7,6 +7,7 @@
 
 #include "checkpoint_fixture.h"
 #include "scene_fixture.h"
+#include "train/parts/bound_rows.h"
 
 #include <math.h>
 

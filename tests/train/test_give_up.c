@@ -10,8 +10,10 @@
 #include "trainer_fixture.h"
 
 #include "train/density/density.h"
+#include "train/density/strategy.h"
 #include "train/memory/choices.h"
 #include "train/memory/forms.h"
+#include "train/resize.h"
 #include "train/state.h"
 
 #include <stdlib.h>

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "gpu_fixture.h"
+#include "train/memory/give_up.h"
 #include "view_job_fixture.h"
 
 #include <dirent.h>

@@ -9,6 +9,7 @@
 #include "math/camera.h"
 #include "scene/scene.h"
 #include "train/density/density.h"
+#include "train/density/prune_masked.h"
 #include "trainer_fixture.h"
 
 #include <math.h>

@@ -7,8 +7,10 @@
 
 #include "checkpoint_fixture.h"
 #include "scene_fixture.h"
+#include "train/density/density.h"
 #include "train/schedule.h"
 #include "train/density/mcmc.h"
+#include "train/density/strategy.h"
 #include "view_job_fixture.h"
 
 #include <math.h>
@@ -157,7 +159,7 @@ static void the_filter_follows_every_round(void **state)
     const splat_gaussians *g = &splat_trainer_get_model(t)->gaussians;
     float *filter = malloc(g->n * sizeof *filter);
     memcpy(filter, g->filter_3d, g->n * sizeof *filter);
-    must(splat_trainer_update_filter(t, &error), &error);
+    must(splat_density_update_filter(t, &error), &error);
     assert_memory_equal(filter, g->filter_3d, g->n * sizeof *filter);
     free(filter);
     close_training(context, scene, t);

@@ -9,6 +9,8 @@
 #include "scene_fixture.h"
 #include "train/density/density.h"
 #include "train/density/strategies.h"
+#include "train/parts/regularizer.h"
+#include "train/resize.h"
 
 #include <math.h>
 

@@ -53,7 +53,7 @@ static int open_fixture(void **state)
     f->scene.dataset.n_train = f->scene.dataset.n_views = N_VIEWS;
     f->trainer = (splat_trainer){.context = &f->context, .scene = &f->scene, .model = &f->model,
                                  .backend = &f->backend, .hints = f->hints};
-    splat_trainer_forget_results(&f->trainer);
+    splat_step_forget_results(&f->trainer);
     *state = f;
     return 0;
 }
@@ -78,11 +78,11 @@ static void nothing_is_trusted_for_two_epochs(void **state)
 {
     fixture *f = *state;
     for (int i = 0; i <= 2 * N_VIEWS; i++) {
-        for (uint32_t v = 0; v < N_VIEWS; v++) assert_int_equal(splat_trainer_hint(&f->trainer, v).n_instances, 0);
+        for (uint32_t v = 0; v < N_VIEWS; v++) assert_int_equal(splat_step_hint(&f->trainer, v).n_instances, 0);
         step(f, 1000);
     }
-    for (uint32_t v = 0; v < N_VIEWS; v++) assert_int_equal(splat_trainer_hint(&f->trainer, v).n_instances, 1000);
-    splat_trainer_forget_results(&f->trainer); /* as when a checkpoint is loaded */
+    for (uint32_t v = 0; v < N_VIEWS; v++) assert_int_equal(splat_step_hint(&f->trainer, v).n_instances, 1000);
+    splat_step_forget_results(&f->trainer); /* as when a checkpoint is loaded */
     assert_int_equal(f->trainer.n_waits, 2 * N_VIEWS);
 }
 
@@ -92,12 +92,12 @@ static void a_view_that_grew_makes_all_wait_an_epoch(void **state)
     fixture *f = *state;
     for (int i = 0; i <= 2 * N_VIEWS; i++) step(f, 1000);
     step(f, 1125);
-    assert_true(splat_trainer_hint(&f->trainer, 1).n_instances > 0);
+    assert_true(splat_step_hint(&f->trainer, 1).n_instances > 0);
     step(f, 1126);
     assert_int_equal(f->trainer.n_waits, N_VIEWS);
-    assert_int_equal(splat_trainer_hint(&f->trainer, 1).n_instances, 0);
+    assert_int_equal(splat_step_hint(&f->trainer, 1).n_instances, 0);
     for (int i = 0; i < 2 * N_VIEWS; i++) step(f, 1126); /* the views not seen since then grew as much: again */
-    for (uint32_t v = 0; v < N_VIEWS; v++) assert_int_equal(splat_trainer_hint(&f->trainer, v).n_instances, 1126);
+    for (uint32_t v = 0; v < N_VIEWS; v++) assert_int_equal(splat_step_hint(&f->trainer, v).n_instances, 1126);
     step(f, 100); /* fewer, as after an opacity reset: nothing to wait for */
     assert_int_equal(f->trainer.n_waits, 0);
 }

@@ -5,6 +5,8 @@
 #include "math/camera.h"
 #include "measure/lpips/lpips.h"
 #include "measure/picture_metrics.h"
+#include "train/ranks/pictures.h"
+#include "train/ranks/rows.h"
 #include "train/state.h"
 
 #include <stdlib.h>

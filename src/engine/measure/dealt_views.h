@@ -4,7 +4,7 @@
 #define SPLAT_MEASURE_DEALT_VIEWS_H
 
 #include "measure/evaluate.h"
-#include "train/ranks/shard_link.h"
+#include "train/ranks/shards.h"
 
 /* Rank 0: measures the views of a set in their order, adds them to *mean and shows those that shall be shown, by way of
  * `render` (NULL: nobody looks). What fails at one rank while it measures leaves all others where they are. Errors: as

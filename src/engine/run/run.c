@@ -10,7 +10,7 @@
 #include "run/run_folder.h"
 #include "run/run_report.h"
 #include "train/parts/exposure.h"
-#include "train/ranks/shard_host.h"
+#include "train/ranks/host_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "report/page/run_page.h"
 #include "train/parts/depths.h"
 #include "train/parts/exposure.h"
+#include "train/ranks/shards.h"
 #include "train/schedule.h"
 #include "report/tensorboard/view_batch.h"
 

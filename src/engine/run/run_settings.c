@@ -3,6 +3,7 @@
 
 #include "report/environment.h"
 #include "run/checkpoint/checkpoint.h"
+#include "train/density/strategy.h"
 #include "train/schedule.h"
 #include "train/train_options.h"
 

@@ -1,9 +1,14 @@
 /* Those who follow rank 0's orders. */
 #include "measure/dealt_views.h"
+#include "train/density/density.h"
 #include "train/parts/depths.h"
 #include "train/parts/exposure.h"
-#include "train/ranks/shard_host.h"
-#include "train/ranks/shard_rows.h"
+#include "train/ranks/host_rows.h"
+#include "train/ranks/pictures.h"
+#include "train/ranks/report.h"
+#include "train/ranks/rows.h"
+#include "train/resize.h"
+#include "train/start.h"
 
 #include <string.h>
 
@@ -41,10 +46,10 @@ static splat_status follow(splat_trainer *t, const splat_order *o, splat_lpips *
     case SPLAT_ORDER_BEGIN_AT:
         SPLAT_TRY(take_look(t, &o->look, error));
         return splat_trainer_begin_at(t, o->iteration, o->density_control_done, o->adam_steps, error);
-    case SPLAT_ORDER_FILTER: return splat_trainer_update_filter(t, error);
+    case SPLAT_ORDER_FILTER: return splat_density_update_filter(t, error);
     case SPLAT_ORDER_EXPOSURES: return splat_exposures_share(t, error);
     case SPLAT_ORDER_DEPTHS: return splat_depths_serve_losses(t, error);
-    case SPLAT_ORDER_SHOW: return splat_shards_serve_shown(t, o, error);
+    case SPLAT_ORDER_SHOW: return splat_shards_serve_picture(t, o, error);
     case SPLAT_ORDER_SUMMARY: return splat_shards_serve_summary(t, o, error);
     case SPLAT_ORDER_END: break;
     }

@@ -1,10 +1,44 @@
-/* A state from elsewhere instead of the one that the scene's points make. */
+/* Where a training starts: the splat that the scene's points make, for who only looks at it, or a state from elsewhere
+ * instead. */
+#include "train/start.h"
+
+#include "base/options.h"
 #include "io/splat/formats.h"
+#include "model/init_points.h"
+#include "train/density/density.h"
+#include "train/memory/give_up.h"
+#include "train/ranks/host_rows.h"
+#include "train/resize.h"
 #include "train/schedule.h"
-#include "train/ranks/shard_host.h"
+#include "train/step.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+/* ---------------------------------------------------------------- the scene's points */
+
+splat_status splat_model_from_scene(splat_context *context, const splat_scene *scene,
+                                    const splat_train_options *options, splat_model **model, splat_error *error)
+{
+    const splat_dataset *dataset = &scene->dataset;
+    splat_train_options own;
+    splat_train_options_init(&own);
+    *model = NULL;
+    if (options) SPLAT_TRY(splat_options_take(&own, options, "splat_train_options", error));
+    const splat_first_gaussians first = {.most = own.target_gaussian_count,
+                                         .opacity = own.init_opacity,
+                                         .scale = own.init_scale};
+    SPLAT_TRY(splat_model_create(context, 0, SPLAT_SH_FLOAT32, SPLAT_ON_DEVICE, model, error));
+    splat_status status = splat_model_set_render_mode(*model, SPLAT_RENDER_MIP, own.kernel_size, error);
+    if (status == SPLAT_OK)
+        status = splat_model_init_from_points(*model, dataset->points, dataset->n_points, &first, error);
+    if (status == SPLAT_OK) return SPLAT_OK;
+    splat_model_destroy(*model);
+    *model = NULL;
+    return status;
+}
+
+/* ---------------------------------------------------------------- rows of a state from elsewhere */
 
 /* All but the parameters; of a splat that is trained on the filter, too, which is fused. */
 static splat_status zero_rest(splat_trainer *t, splat_error *error)
@@ -75,7 +109,7 @@ splat_status splat_trainer_begin_at(splat_trainer *t, int iteration, bool densit
     t->model->gaussians.active_sh_degree = splat_schedule_sh_degree(&t->options, iteration);
     t->n_added = t->n_removed = t->n_refused = 0;
     t->is_broken = false;
-    splat_trainer_forget_results(t);
+    splat_step_forget_results(t);
     return SPLAT_OK;
 }
 
@@ -85,7 +119,7 @@ splat_status splat_trainer_begin_filter(splat_trainer *t, splat_error *error)
     splat_error own;
     splat_order_make(t, SPLAT_ORDER_FILTER, &o);
     SPLAT_TRY(order(t, &o, error));
-    return splat_shards_fail(t, splat_trainer_update_filter(t, &own), &own, error);
+    return splat_shards_fail(t, splat_density_update_filter(t, &own), &own, error);
 }
 
 splat_status splat_trainer_begin_with(splat_trainer *t, splat_cloud *host, const char *path, int iteration,

@@ -5,7 +5,10 @@
 #include "base/clock.h"
 #include "base/rng.h"
 #include "math/camera.h"
+#include "train/density/strategy.h"
 #include "train/optimizer/rates.h"
+#include "train/ranks/shards.h"
+#include "train/ranks/way.h"
 #include "train/schedule.h"
 #include "train/state.h"
 
@@ -24,7 +27,7 @@ static uint32_t training_view(splat_trainer *t, int iteration)
     uint32_t n = (uint32_t)dataset->n_train;
     const uint32_t epoch = t->view_order_epoch;
     splat_schedule_view(t->options.seed, n, iteration, t->view_order, &t->view_order_epoch);
-    if (t->view_order_epoch != epoch) splat_shard_views_order(t);
+    if (t->view_order_epoch != epoch) t->way->order_views(t);
     uint32_t index = dataset->train[t->view_order[(uint32_t)(iteration - 1) % n]];
     if (!t->options.sample_more_highres) return index;
     /* With probability 0.3 a uniform view at least 800 wide replaces the drawn one, which is consumed all the same. */
@@ -93,21 +96,31 @@ splat_status splat_step_next_view(splat_trainer *t, int iteration, int stride, s
     return SPLAT_OK;
 }
 
+splat_view_hint splat_step_hint(const splat_trainer *t, uint32_t view)
+{
+    return t->n_waits ? (splat_view_hint){0} : t->hints[view];
+}
+
+int splat_step_photo_turn(const splat_trainer *t)
+{
+    return t->n_staged % 2;
+}
+
+size_t splat_step_gradient_bytes(size_t n_pixels)
+{
+    return 3 * n_pixels * sizeof(float);
+}
+
 splat_status splat_step_stage_photo(splat_trainer *t, splat_step_view *view, splat_error *error)
 {
     const size_t n_pixels = splat_camera_pixels(view->camera);
     view->photo_resampled = view->exposed = view->grad_alpha = NULL;
     view->depth = NULL;
-    SPLAT_TRY(splat_photo_store_fetch(&t->photos, t->backend, t->scene, view->index, splat_trainer_photo_turn(t),
+    SPLAT_TRY(splat_photo_store_fetch(&t->photos, t->backend, t->scene, view->index, splat_step_photo_turn(t),
                                       &view->photo, error));
     t->n_staged++;
     return splat_frame_take(t->backend, &t->model->frame, splat_step_gradient_bytes(n_pixels),
                             (void **)&view->grad_image, error);
-}
-
-int splat_step_iteration(const splat_trainer *t, const splat_step *s)
-{
-    return s->first + (t->shards.comm ? t->shards.comm->rank : 0);
 }
 
 /* ---------------------------------------------------------------- Adam's rates */
@@ -265,6 +278,15 @@ splat_status splat_step_exchange_results(splat_trainer *t, int iteration, const 
         splat_log(t->context, SPLAT_LOG_NOTICE, "iteration %d needed room for %llu instances and was left out",
                   posted_iteration, (unsigned long long)result->n_instances);
     return splat_step_check_loss(t, result->loss_l1 + result->loss_ssim, posted_iteration, earlier, error);
+}
+
+#define N_WAITING_EPOCHS 2 /* at the start: in the first nothing is known, in the second all views have grown */
+
+void splat_step_forget_results(splat_trainer *t)
+{
+    t->has_posted = false;
+    t->n_waits = N_WAITING_EPOCHS * t->scene->dataset.n_train;
+    memset(t->hints, 0, t->scene->dataset.n_views * sizeof *t->hints);
 }
 
 /* ---------------------------------------------------------------- times */

@@ -26,6 +26,7 @@ typedef struct splat_step_view {
 /* A step: views of iterations first .. last. One rank has one view, of several ranks rank r has that of first + r. */
 typedef struct splat_step {
     int first, last, n_views;
+    int iteration;                   /* of this rank's view */
     bool wants_statistics;
     bool has_view;                   /* this rank has one; the last step of a run may have fewer views than ranks */
     splat_step_view view;            /* this rank's */
@@ -37,16 +38,10 @@ typedef struct splat_step {
     bool has_extra;
 } splat_step;
 
-/* Iteration of this rank's view. */
-int splat_step_iteration(const splat_trainer *trainer, const splat_step *step);
-
 /* ---------------------------------------------------------------- the view */
 
 /* Bytes of the frame for dL/dimage. */
-static inline size_t splat_step_gradient_bytes(size_t n_pixels)
-{
-    return 3 * n_pixels * sizeof(float);
-}
+size_t splat_step_gradient_bytes(size_t n_pixels);
 
 /* Chooses the view of an iteration, without its photo, and has the photos of the next views decoded, which are `stride`
  * iterations apart: the number of ranks. A view whose mask keeps no pixel is passed over for the next one in the
@@ -59,6 +54,11 @@ const uint8_t *splat_step_mask(const splat_trainer *trainer, const splat_step_vi
  * DEVICE; those of decoding. */
 splat_status splat_step_stage_photo(splat_trainer *trainer, splat_step_view *view, splat_error *error);
 
+/* What a view is expected to need; nothing is known while steps wait. */
+splat_view_hint splat_step_hint(const splat_trainer *trainer, uint32_t view);
+/* The turn (train/photo_store.h) of the step that is about to stage its photo. */
+int splat_step_photo_turn(const splat_trainer *trainer);
+
 /* ---------------------------------------------------------------- the picture and Adam */
 
 /* Lists and picture of a view, and depth where it is known. The marks of a view in bands count the bin of all but the
@@ -70,6 +70,7 @@ splat_status splat_step_loss(splat_trainer *trainer, const splat_step_view *view
 /* Adam's rates and corrections of a step of n_views views, the last of which is of this iteration; the tensors' steps
  * are counted. */
 void splat_step_adam(splat_trainer *trainer, int iteration, int n_views, splat_adam *adam);
+
 /* Fills *info, which may be NULL. */
 void splat_step_tell(const splat_trainer *trainer, const splat_step_result *result, uint32_t view, int n_views,
                      double begin_seconds, splat_step_info *info);
@@ -83,6 +84,9 @@ void splat_step_scale_result(splat_step_result *result, double kept);
 /* An asynchronous backend: posts this step's result and takes that of the step before (zeros at the first). */
 splat_status splat_step_exchange_results(splat_trainer *trainer, int iteration, const splat_step_view *view,
                                          splat_step_result *result, splat_error *error);
+
+/* When the trainer is made, or its state was replaced: no result is on its way, and the views' counts are unknown. */
+void splat_step_forget_results(splat_trainer *trainer);
 
 /* ---------------------------------------------------------------- times */
 

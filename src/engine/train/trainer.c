@@ -1,15 +1,152 @@
-/* One training step, top to bottom. Method: Mip-Splatting (Yu et al., CVPR 2024) on 3D Gaussian Splatting (Kerbl et
- * al., SIGGRAPH 2023), as docs/method.md 6 to 11 says. Options add parts (parts/part.h) to the view of a photo; a way
- * (ranks/way.h) holds the calls that involve other ranks, and its version for one rank does next to nothing. */
-#include "train/state.h"
-
+/* A trainer: how it is made and ends, and its step, top to bottom. Method: Mip-Splatting (Yu et al., CVPR 2024) on 3D
+ * Gaussian Splatting (Kerbl et al., SIGGRAPH 2023), as docs/method.md 6 to 11 says. Options add parts (parts/part.h) to
+ * the view of a photo; a way (ranks/way.h) holds the calls that involve other ranks, and its version for one rank does
+ * next to nothing. */
 #include "base/clock.h"
+#include "base/options.h"
+#include "model/init_points.h"
+#include "train/density/density.h"
+#include "train/density/strategies.h"
+#include "train/memory/give_up.h"
+#include "train/parts/bound_rows.h"
 #include "train/parts/part.h"
-#include "train/ranks/way.h"
+#include "train/parts/regularizer.h"
+#include "train/ranks/alone.h"
+#include "train/ranks/join.h"
+#include "train/ranks/shapes.h"
+#include "train/ranks/shards.h"
+#include "train/resize.h"
 #include "train/schedule.h"
 #include "train/step.h"
 
+#include <stdlib.h>
 #include <string.h>
+
+/* ---------------------------------------------------------------- making and ending a trainer */
+
+/* The order of views, what each needs, and their photos. */
+static splat_status init_views(splat_trainer *t, splat_error *error)
+{
+    const splat_dataset *dataset = &t->scene->dataset;
+    const bool sees_neighbors = splat_regularizer_neighbor_bytes(&t->options, 1 << 10) > 0;
+    if (dataset->n_train == 0)
+        return splat_fail(error, SPLAT_ERROR_FORMAT,
+                          "the scene has no training views; hold fewer views out for testing");
+    t->view_order = malloc(dataset->n_train * sizeof *t->view_order);
+    t->hints = calloc(dataset->n_views, sizeof *t->hints);
+    if (!t->view_order || !t->hints)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_views);
+    splat_step_forget_results(t);
+    return splat_photo_store_init(&t->photos, t->backend, dataset, t->options.photos_on_host, sees_neighbors, error);
+}
+
+/* The model and all arrays with a row for each Gaussian, without rows. */
+static splat_status init_rows(splat_trainer *t, splat_error *error)
+{
+    const splat_train_options *o = &t->options;
+    SPLAT_TRY(splat_model_create(t->context, o->sh_degree, o->sh_storage, splat_place_of_harmonics(o), &t->model,
+                                 error));
+    splat_row_blocks_describe_moments(t->moment_blocks, t->model->tensors, splat_bound_follows(o), o->sh_degree,
+                                      o->optimizer_storage, splat_place_of_moments(o));
+    splat_bound_init(t);
+    SPLAT_TRY(splat_parts_init(t, error));
+    splat_give_up_init(t);
+    splat_statistics_describe(&t->statistics);
+    splat_deferral_describe(&t->deferral.rows, splat_deferral_slots(o));
+    splat_extra_rows_init(&t->strategy_rows, t->strategy->arrays, t->strategy->n_arrays);
+    if (o->regularizer)
+        splat_extra_rows_init(&t->regularizer_rows, o->regularizer->arrays, o->regularizer->n_arrays);
+    splat_shard_shapes_init(t);
+    SPLAT_TRY(splat_model_set_render_mode(t->model, SPLAT_RENDER_MIP, o->kernel_size, error));
+    t->model->has_filter_3d = !splat_schedule_continues_splat(o); /* that of the splat is fused */
+    t->model->max_instances = o->max_instances;
+    t->model->gaussians.active_sh_degree = 0;
+    return SPLAT_OK;
+}
+
+/* Gaussians at the scene's points. A training of a finished splat begins with that splat or with a checkpoint, which
+ * may have fewer Gaussians than the scene has points: only the least that a model can have stands here until then. */
+static splat_status make_first(splat_trainer *t, splat_error *error)
+{
+    const splat_dataset *dataset = &t->scene->dataset;
+    const splat_train_options *o = &t->options;
+    const bool waits = splat_schedule_continues_splat(o);
+    splat_first_gaussians first = {.most = waits ? o->regularizer->least_gaussians : o->target_gaussian_count,
+                                   .opacity = o->init_opacity,
+                                   .scale = o->init_scale};
+    const size_t n = first.most && first.most < dataset->n_points ? first.most : dataset->n_points;
+    SPLAT_TRY(splat_shards_check_count(t, n, error));
+    if (t->shards.comm) { /* each rank makes its rows */
+        t->shards.is_whole = false;
+        t->shards.n_all = (uint32_t)n;
+        splat_shards_rows(t, &first.first_row, &first.row_stride);
+    }
+    SPLAT_TRY(splat_give_up_for(t, splat_shards_part(t, n), error));
+    SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points, &first, error));
+    SPLAT_TRY(splat_trainer_resize(t, t->model->gaussians.n, error));
+    return splat_density_update_filter(t, error);
+}
+
+static splat_status init(splat_trainer *t, splat_error *error)
+{
+    SPLAT_TRY(splat_train_options_check(&t->options, error));
+    SPLAT_TRY(splat_shards_join(t, error));
+    SPLAT_TRY(init_views(t, error));
+    SPLAT_TRY(init_rows(t, error));
+    return make_first(t, error);
+}
+
+splat_status splat_trainer_create(splat_context *context, splat_scene *scene, const splat_train_options *options,
+                                  splat_trainer **result, splat_error *error)
+{
+    *result = NULL;
+    splat_train_options own;
+    splat_train_options_init(&own);
+    SPLAT_TRY(splat_options_take(&own, options, "splat_train_options", error));
+    options = &own;
+    splat_trainer *t = calloc(1, sizeof *t);
+    if (!t) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a trainer");
+    t->context = context;
+    t->backend = context->backend;
+    t->scene = scene;
+    t->options = *options;
+    t->strategy = splat_strategy_of(options);
+    t->way = &splat_way_alone;
+    t->last_density_control = -1;
+    splat_error refused;
+    splat_status status = init(t, &refused);
+    if (status != SPLAT_OK) {
+        if (options->ranks) splat_comm_fail(options->ranks, &refused); /* the others wait for this one */
+        if (error) *error = refused;
+        splat_trainer_destroy(t);
+        return status;
+    }
+    *result = t;
+    return SPLAT_OK;
+}
+
+void splat_trainer_destroy(splat_trainer *t)
+{
+    if (!t) return;
+    splat_backend *b = t->backend;
+    splat_shards_leave(t);
+    splat_shard_shapes_free(t);
+    splat_model_destroy(t->model);
+    for (int i = 0; i < 2; i++) splat_row_blocks_free(b, &t->moment_blocks[i]);
+    splat_row_blocks_free(b, &t->statistics);
+    splat_deferral_free(&t->deferral, b);
+    splat_rest_cache_free(t);
+    splat_bound_free(t);
+    splat_parts_free(t);
+    splat_extra_rows_free(&t->strategy_rows, b);
+    splat_extra_rows_free(&t->regularizer_rows, b);
+    splat_block_free(b, &t->regularizer_results);
+    splat_block_free(b, &t->regularizer_maps);
+    splat_photo_store_free(&t->photos, b);
+    free(t->view_order);
+    free(t->hints);
+    free(t);
+}
 
 /* ---------------------------------------------------------------- one view */
 
@@ -20,7 +157,7 @@ static splat_status stage(splat_trainer *t, splat_step *s, splat_error *error)
     SPLAT_TRY(splat_parts_begin(t, s, error));
     if (s->has_view) {
         SPLAT_TRY(splat_step_stage_photo(t, &s->view, error));
-        SPLAT_TRY(splat_parts_stage(t, splat_step_iteration(t, s), &s->view, error));
+        SPLAT_TRY(splat_parts_stage(t, s->iteration, &s->view, error));
     }
     return splat_step_stamp(t, SPLAT_MARK_DATA, error);
 }
@@ -152,7 +289,7 @@ static splat_status finish(splat_trainer *t, splat_step *s, splat_step_result *m
     SPLAT_TRY(control_amid(t, s, error));
     s->result.n_degenerate = (uint32_t)s->n_degenerate;
     if (s->has_view && splat_backend_result_latency(t->backend) > 0)
-        found = splat_step_exchange_results(t, splat_step_iteration(t, s), &s->view, &s->result, error);
+        found = splat_step_exchange_results(t, s->iteration, &s->view, &s->result, error);
     if (found != SPLAT_OK && found != SPLAT_ERROR_NUMERIC) return found;
     SPLAT_TRY(t->way->report(t, s, found, mean, error));
     return splat_step_add_times(t, error); /* a step that was left out did not set all marks */
@@ -183,15 +320,36 @@ static splat_status step(splat_trainer *t, splat_step_info *info, splat_error *e
 splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_error *error)
 {
     splat_error own;
-    splat_status status = splat_shards_begin_step(t, &own);
-    splat_shards_begin_traffic(t);
+    splat_status status = t->way->open(t, &own);
     if (status == SPLAT_OK) status = step(t, info, &own);
-    splat_shards_end_step(t, status, &own);
+    t->way->close(t, status, &own);
     if (status != SPLAT_OK) {
         if (error) *error = own;
         return status;
     }
-    splat_shards_end_traffic(t);
     t->n_added = t->n_removed = t->n_refused = 0;
     return status;
+}
+
+/* ---------------------------------------------------------------- what others ask */
+
+splat_model *splat_trainer_get_model(splat_trainer *t)
+{
+    return t->model;
+}
+
+int splat_trainer_get_iteration(const splat_trainer *t)
+{
+    return t->iteration;
+}
+
+void splat_trainer_request_stop(splat_trainer *t)
+{
+    t->stop_requested = 1;
+    if (t->shards.comm) splat_comm_interrupt(t->shards.comm);
+}
+
+void splat_trainer_request_save(splat_trainer *t)
+{
+    t->save_requested = 1;
 }

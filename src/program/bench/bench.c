@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "report/monitor/monitor.h"
+#include "train/ranks/shards.h"
 #include "train/state.h"
 
 #include "base/clock.h"

@@ -9,6 +9,8 @@
 #include "model/render.h"
 #include "scene/scene.h"
 #include "train/parts/exposure.h"
+#include "train/ranks/pictures.h"
+#include "train/ranks/shards.h"
 #include "train/state.h"
 #include "viewer/mesh_pictures.h"
 
@@ -51,14 +53,14 @@ static splat_status draw(splat_viewer *viewer, splat_model *model, const float b
                          splat_model_undo *undo, splat_error *error)
 {
     const bool has_planes = !shows_colours(wish->kind), counted = wish->kind == SPLAT_VIEWER_DENSITY;
-    splat_shown shown = {.camera = *camera, .has_planes = has_planes, .counted = counted,
+    splat_picture_order order = {.camera = *camera, .has_planes = has_planes, .counted = counted,
                          .change = {.has_box = wish->has_box, .scaling = wish->scaling}};
-    memcpy(shown.background, background, sizeof shown.background);
-    memcpy(shown.change.low, wish->box.low, sizeof shown.change.low);
-    memcpy(shown.change.high, wish->box.high, sizeof shown.change.high);
+    memcpy(order.background, background, sizeof order.background);
+    memcpy(order.change.low, wish->box.low, sizeof order.change.low);
+    memcpy(order.change.high, wish->box.high, sizeof order.change.high);
     if (viewer->trainer && splat_shards_are_apart(viewer->trainer))
-        return splat_shards_show(viewer->trainer, &shown, g, error);
-    SPLAT_TRY(splat_model_apply_change(model, &shown.change, undo, error));
+        return splat_shards_show(viewer->trainer, &order, g, error);
+    SPLAT_TRY(splat_model_apply_change(model, &order.change, undo, error));
     if (has_planes) return splat_model_rasterize_geometry(model, &model->frame, camera, counted, true, g, error);
     return splat_model_rasterize(model, &model->frame, camera, background, false, error);
 }

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "scene/scene.h"
 #include "splatsmith/viewer.h"
+#include "train/ranks/shards.h"
 #include "train/state.h"
 #include "viewer/pictures.h"
 #include "viewer/start_view.h"

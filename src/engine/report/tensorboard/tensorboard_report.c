@@ -5,6 +5,8 @@
 #include "io/picture/image.h"
 #include "io/picture/colormap.h"
 #include "report/monitor/monitor.h"
+#include "train/ranks/report.h"
+#include "train/ranks/shards.h"
 #include "train/state.h"
 
 #include <math.h>

@@ -2,7 +2,11 @@
 #include "run/checkpoint/checkpoint.h"
 
 #include "io/json.h"
+#include "train/density/strategy.h"
+#include "train/memory/give_up.h"
 #include "train/parts/part.h"
+#include "train/parts/regularizer.h"
+#include "train/ranks/shards.h"
 #include "train/schedule.h"
 #include "train/train_options.h"
 

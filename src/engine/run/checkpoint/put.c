@@ -1,7 +1,7 @@
 /* Into the trainer's arrays, converted to its storage: what both kinds of checkpoint end in. */
 #include "run/checkpoint/checkpoint.h"
 
-#include "train/ranks/shard_host.h"
+#include "train/ranks/host_rows.h"
 
 #include <string.h>
 

@@ -2,8 +2,11 @@
  * pieces, into the trainer's storage. */
 #include "run/checkpoint/checkpoint.h"
 
+#include "train/parts/bound_rows.h"
 #include "train/parts/part.h"
+#include "train/ranks/shards.h"
 #include "train/schedule.h"
+#include "train/start.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,10 @@
 #include "base/file.h"
 #include "io/torch/torch_checkpoint.h"
 #include "run/checkpoint/checkpoint.h"
+#include "train/parts/regularizer.h"
+#include "train/ranks/shards.h"
 #include "train/schedule.h"
+#include "train/start.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * needs a few MB of host memory. */
 #include "run/checkpoint/checkpoint.h"
 
-#include "train/ranks/shard_host.h"
+#include "train/ranks/host_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,6 +7,8 @@
 #include "math/camera.h"
 #include "ops/alpha_mask/alpha_mask.h"
 #include "ops/multi_view/multi_view.h"
+#include "train/ranks/shapes.h"
+#include "train/step.h"
 
 #include <math.h>
 
@@ -30,7 +32,7 @@ splat_status splat_coarse_begin_view(splat_trainer *t, uint32_t n, const splat_c
     splat_frame *frame = &t->model->frame; /* its background is black */
     SPLAT_TRY(splat_view_begin(t->backend, frame, n, camera, error));
     frame->filter = splat_model_screen_filter(t->model);
-    frame->hint = splat_trainer_hint(t, view); /* of the photo's size, which needs no fewer */
+    frame->hint = splat_step_hint(t, view); /* of the photo's size, which needs no fewer */
     return SPLAT_OK;
 }
 

@@ -2,6 +2,8 @@
 #include "ops/knn/knn.h"
 #include "surface/coarse/coarse_parts.h"
 #include "train/density/density.h"
+#include "train/ranks/shapes.h"
+#include "train/ranks/shards.h"
 
 splat_status splat_coarse_check_surface(const splat_trainer *t, const char *path, splat_error *error)
 {

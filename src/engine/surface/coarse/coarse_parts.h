@@ -6,7 +6,9 @@
 #define SPLAT_SUGAR_COARSE_PARTS_H
 
 #include "math/density.h"
+#include "train/parts/regularizer.h"
 #include "train/state.h"
+#include "train/step.h"
 
 /* The arrays of splat_shapes_extra_rows: gradients of the losses, then neighbours. */
 enum {
@@ -86,7 +88,7 @@ splat_status splat_coarse_begin_view(splat_trainer *trainer, uint32_t n, const s
 static inline splat_status splat_coarse_fetch_photo(splat_trainer *t, uint32_t view, splat_photo *photo,
                                                     splat_error *error)
 {
-    return splat_photo_store_fetch(&t->photos, t->backend, t->scene, view, splat_trainer_photo_turn(t), photo, error);
+    return splat_photo_store_fetch(&t->photos, t->backend, t->scene, view, splat_step_photo_turn(t), photo, error);
 }
 
 /* A view beside that of the step. */

@@ -3,6 +3,7 @@
 #include "model/files.h"
 #include "model/transform.h"
 #include "surface/coarse/coarse_parts.h"
+#include "train/start.h"
 
 /* The splat as others would read it, in host memory: its filter is part of scales and opacities. It is on the device
  * only before the trainer's own arrays grow. */

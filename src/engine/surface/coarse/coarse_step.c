@@ -15,6 +15,8 @@
 #include "ops/raster/raster_bytes.h"
 #include "ops/thickness/thickness.h"
 #include "ops/view.h"
+#include "train/parts/regularizer.h"
+#include "train/ranks/shapes.h"
 
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /* Bound Gaussians as the trainer steps them: the mesh as the ops take it, and the step of vertices and planes. */
 #include "surface/refine/refine_parts.h"
+#include "train/parts/bound_rows.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -2,6 +2,8 @@
 #include "base/options.h"
 #include "mesh/files/mesh_io.h"
 #include "surface/refine/refine_parts.h"
+#include "train/parts/bound_rows.h"
+#include "train/start.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -3,7 +3,9 @@
 #include "train/density/default.h"
 
 #include "train/density/density.h"
+#include "train/density/prune_masked.h"
 #include "train/density/strategy.h"
+#include "train/ranks/shards.h"
 
 #define LARGE_SCALE 0.1f          /* of the extent: larger ones are pruned once opacities were reset */
 #define RESET_OPACITY 0.01f
@@ -287,7 +289,7 @@ static splat_status after(splat_trainer *t, int iteration, splat_error *error)
     if (splat_default_prunes_late_after(&t->options, iteration)) return prune_late(t, iteration, error);
     if (densifies) SPLAT_TRY(densify(t, iteration, error));
     SPLAT_TRY(splat_density_prune_masked(t, iteration, error));
-    if (densifies) SPLAT_TRY(splat_trainer_update_filter(t, error));
+    if (densifies) SPLAT_TRY(splat_density_update_filter(t, error));
     if (!resets_opacity_after(t, iteration)) return SPLAT_OK;
     struct splat_opacity_reset_args args = {&t->model->gaussians, RESET_OPACITY, &t->moments};
     t->is_broken = true;

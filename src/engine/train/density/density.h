@@ -1,9 +1,14 @@
-/* Changing the number of Gaussians: what density strategies and regularizers share. */
+/* Density control: what belongs after an iteration, and what strategies and regularizers share to change the number of
+ * Gaussians. */
 #ifndef SPLAT_TRAIN_DENSITY_H
 #define SPLAT_TRAIN_DENSITY_H
 
 #include "ops/densify/densify.h"
 #include "train/state.h"
+
+/* What belongs after `iteration` (schedule.h), once: the strategy's density control, then the regularizer's, then the
+ * late 3D filter. */
+splat_status splat_density_control_after(splat_trainer *trainer, int iteration, splat_error *error);
 
 /* Begins a change between two steps: *scratch is `bytes` of the frame's memory, as no view is in work. From here on a
  * failure leaves half of the change: the trainer is broken until what belongs after the iteration is done. */
@@ -22,13 +27,7 @@ splat_status splat_density_end(splat_trainer *trainer, uint32_t old_n, splat_err
 splat_status splat_density_prune(splat_trainer *trainer, int iteration, struct splat_density_prune_args args,
                                  const char *option, splat_error *error);
 
-/* unseen.c: after some iterations of a training with masks that are ignored, the Gaussians that masked pixels of
- * training views show, and kept pixels of none, are removed (docs/method.md 8.4): about every 1000 iterations or, where
- * that is more, ten times the number of training views, while Gaussians are made, and before the last iteration; not
- * soon after a reset of the opacities. A strategy calls it after its own changes and before a reset. */
-bool splat_density_prunes_masked_after(const splat_train_options *options, const splat_dataset *dataset, int iteration);
-/* Does that where it is due. Where memory has no room to look for them, training goes on without, with a warning.
- * Errors: those of views and of splat_density_prune. */
-splat_status splat_density_prune_masked(splat_trainer *trainer, int iteration, splat_error *error);
+/* Recomputes filter_3d from the training cameras; by all ranks, where they are apart. */
+splat_status splat_density_update_filter(splat_trainer *trainer, splat_error *error);
 
 #endif

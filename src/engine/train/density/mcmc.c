@@ -7,8 +7,11 @@
 #include "ops/relocate/relocate.h"
 #include "ops/work.h"
 #include "train/density/density.h"
-#include "train/optimizer/rates.h"
+#include "train/density/prune_masked.h"
 #include "train/density/strategy.h"
+#include "train/optimizer/rates.h"
+#include "train/ranks/shards.h"
+#include "train/resize.h"
 
 #define USUAL_CAP 1000000
 #define REORDER_INTERVAL 1000
@@ -154,7 +157,7 @@ static splat_status refine(splat_trainer *t, int iteration, splat_error *error)
     }
     SPLAT_TRY(put_in_order(t, iteration, error));
     SPLAT_TRY(splat_density_end(t, old_n, error));
-    return splat_trainer_update_filter(t, error);
+    return splat_density_update_filter(t, error);
 }
 
 /* ---------------------------------------------------------------- after an iteration */

@@ -1,9 +1,14 @@
 /* Storages and places that change between two steps, of several ranks on all of them at once. Decisions depend on the
  * count, the options and the limit alone, so a resumed run makes the same; on a GPU the limit is what the driver leaves
  * of it, whose share is counted in steps and never less than before, and checkpoints remember it. */
+#include "train/memory/give_up.h"
+
 #include "ops/shrink/shrink.h"
 #include "train/memory/choices.h"
 #include "train/memory/forms.h"
+#include "train/parts/bound_rows.h"
+#include "train/parts/regularizer.h"
+#include "train/ranks/shards.h"
 #include "train/state.h"
 
 void splat_give_up_init(splat_trainer *t)

@@ -4,10 +4,11 @@
 #include "math/camera.h"
 #include "model/model.h"
 #include "ops/bin/bin_bytes.h"
+#include "train/density/strategies.h"
 #include "train/memory/choices.h"
 #include "train/memory/forms.h"
+#include "train/parts/regularizer.h"
 #include "train/schedule.h"
-#include "train/density/strategies.h"
 #include "train/state.h"
 
 #define LEAST_GAUSSIANS 1000u

@@ -8,10 +8,12 @@
 #include "ops/loss/loss_bytes.h"
 #include "ops/raster/raster_bytes.h"
 #include "ops/share/share.h"
-#include "train/parts/part.h"
-#include "train/step.h"
 #include "train/density/strategies.h"
+#include "train/parts/bound_rows.h"
+#include "train/parts/part.h"
+#include "train/parts/regularizer.h"
 #include "train/state.h"
+#include "train/step.h"
 
 #define USUAL_CONTEXT_BYTES ((size_t)300 << 20) /* measured on an H200: 268 MiB; smaller cards have less */
 #define GPU_GRANULE ((size_t)2 << 20)

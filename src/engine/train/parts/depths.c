@@ -6,10 +6,10 @@
 #include "ops/depth_prior/depth_prior_math.h"
 #include "ops/raster/raster_bytes.h"
 #include "train/parts/part.h"
-#include "train/ranks/shard_link.h"
+#include "train/ranks/shards.h"
 #include "train/schedule.h"
-#include "train/step.h"
 #include "train/state.h"
+#include "train/step.h"
 
 #include <math.h>
 #include <stdlib.h>

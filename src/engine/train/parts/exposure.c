@@ -6,10 +6,10 @@
 #include "math/camera.h"
 #include "scene/photo.h"
 #include "train/parts/part.h"
-#include "train/ranks/shard_link.h"
+#include "train/ranks/shards.h"
 #include "train/schedule.h"
-#include "train/step.h"
 #include "train/state.h"
+#include "train/step.h"
 
 #include <math.h>
 #include <stdlib.h>

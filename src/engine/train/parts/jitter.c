@@ -1,10 +1,9 @@
 /* Part `ray_jitter` of a step: rays at random positions inside their pixels, and the photo resampled there. */
-#include "train/parts/part.h"
-
 #include "math/camera.h"
 #include "ops/jitter/jitter.h"
-#include "train/step.h"
+#include "train/parts/part.h"
 #include "train/state.h"
+#include "train/step.h"
 
 static void bytes(const splat_part_work *work, splat_part_bytes *b)
 {

@@ -1,12 +1,11 @@
 /* Part `masks` of a step: what masks ask of the opacity of a view (docs/method.md 8.3), and photos with alpha over the
  * background of the step. Which pixels count in the loss is an argument of op loss, not of this part. */
-#include "train/parts/part.h"
-
 #include "math/camera.h"
-#include "ops/jitter/jitter.h"
 #include "ops/alpha_mask/alpha_mask.h"
-#include "train/step.h"
+#include "ops/jitter/jitter.h"
+#include "train/parts/part.h"
 #include "train/state.h"
+#include "train/step.h"
 
 /* Weights of the losses of the opacity, docs/method.md 8.3. */
 #define SEGMENT_WEIGHT 1.0f

@@ -60,7 +60,7 @@ splat_status splat_parts_get_losses(const splat_trainer *t, splat_loss *losses, 
     CALL(get_losses, t, losses, n, error);
 }
 
-void splat_parts_state_arrays(const splat_trainer *t, splat_state_array *arrays, int *n)
+void splat_parts_state_arrays(const splat_trainer *t, struct splat_state_array *arrays, int *n)
 {
     for (int i = 0; i < splat_n_parts; i++)
         if (splat_parts[i]->state_arrays) splat_parts[i]->state_arrays(t, arrays, n);

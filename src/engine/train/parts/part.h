@@ -6,8 +6,8 @@
 
 #include "splatsmith/train.h"
 #include "train/memory/setup.h"
-#include "train/parts/state_array.h"
 
+struct splat_state_array;
 struct splat_step;
 struct splat_step_view;
 
@@ -57,7 +57,7 @@ typedef struct splat_part {
     /* Steps that Adam made of the part's parameters. */
     int *(*steps)(const splat_trainer *trainer);
     /* Appends the part's arrays, of which every rank has all; none where it is off. */
-    void (*state_arrays)(const splat_trainer *trainer, splat_state_array *arrays, int *n);
+    void (*state_arrays)(const splat_trainer *trainer, struct splat_state_array *arrays, int *n);
     /* Rank 0 has read arrays and steps from a file: the other ranks get them. Errors: MEMORY, DEVICE, RANK. */
     splat_status (*restored)(splat_trainer *trainer, splat_error *error);
 
@@ -75,7 +75,7 @@ splat_status splat_parts_loss(splat_trainer *trainer, struct splat_step_view *vi
 splat_status splat_parts_update(splat_trainer *trainer, struct splat_step *step, splat_error *error);
 splat_status splat_parts_get_losses(const splat_trainer *trainer, splat_loss *losses, size_t *n, splat_error *error);
 
-void splat_parts_state_arrays(const splat_trainer *trainer, splat_state_array *arrays, int *n);
+void splat_parts_state_arrays(const splat_trainer *trainer, struct splat_state_array *arrays, int *n);
 splat_status splat_parts_restored(splat_trainer *trainer, splat_error *error);
 
 extern const splat_part *const splat_parts[];

@@ -74,10 +74,13 @@ struct splat_regularizer {
 
 #define SPLAT_MAX_REGULARIZER_RESULTS 32
 
-static inline size_t splat_regularizer_neighbor_bytes(const splat_train_options *options, size_t photo_pixels)
-{
-    const splat_regularizer *regularizer = options->regularizer;
-    return regularizer && regularizer->neighbor_bytes ? regularizer->neighbor_bytes(options, photo_pixels) : 0;
-}
+/* neighbor_bytes of the options' regularizer; 0: none looks at neighbours. */
+size_t splat_regularizer_neighbor_bytes(const splat_train_options *options, size_t photo_pixels);
+/* The losses of the view of an iteration, with one rank: `any` if it has some then, and their gradients. Errors: those
+ * of the regularizer; MEMORY, DEVICE. */
+splat_status splat_regularize(splat_trainer *trainer, int iteration, uint32_t view, splat_tensors *gradients,
+                              bool *any, splat_error *error);
+/* *results: double[n_results] of the regularizer, device memory. Errors: MEMORY. */
+splat_status splat_trainer_regularizer_results(splat_trainer *trainer, double **results, splat_error *error);
 
 #endif

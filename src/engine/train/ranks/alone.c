@@ -1,13 +1,34 @@
 /* A step of one rank: a view, and project_backward fused with Adam. */
-#include "model/render.h"
-#include "train/ranks/way.h"
+#include "train/ranks/alone.h"
 
-#include "train/schedule.h"
+#include "model/render.h"
+#include "train/parts/bound_rows.h"
+#include "train/parts/regularizer.h"
 #include "train/state.h"
+#include "train/step.h"
+
+static splat_status open_step(splat_trainer *t, splat_error *error)
+{
+    (void)t;
+    (void)error;
+    return SPLAT_OK;
+}
+
+static void close_step(splat_trainer *t, splat_status status, const splat_error *error)
+{
+    (void)t;
+    (void)status;
+    (void)error;
+}
+
+static void order_views(splat_trainer *t)
+{
+    (void)t;
+}
 
 static splat_status choose(splat_trainer *t, splat_step *s, splat_error *error)
 {
-    s->first = s->last = t->iteration + 1;
+    s->first = s->last = s->iteration = t->iteration + 1;
     s->n_views = 1;
     s->has_view = true;
     SPLAT_TRY(splat_step_next_view(t, s->first, 1, &s->view, error));
@@ -30,7 +51,7 @@ static splat_status regularize(splat_trainer *t, splat_step *s, splat_error *err
 static splat_status begin(splat_trainer *t, splat_step *s, splat_error *error)
 {
     SPLAT_TRY(splat_model_begin_view(t->model, &t->model->frame, s->view.camera, s->view.background, error));
-    t->model->frame.hint = splat_trainer_hint(t, s->view.index);
+    t->model->frame.hint = splat_step_hint(t, s->view.index);
     return SPLAT_OK;
 }
 
@@ -134,7 +155,10 @@ static splat_status report(splat_trainer *t, const splat_step *s, splat_status f
     return found;
 }
 
-const splat_way splat_way_alone = {.choose = choose,
+const splat_way splat_way_alone = {.open = open_step,
+                                   .close = close_step,
+                                   .order_views = order_views,
+                                   .choose = choose,
                                    .agree = agree,
                                    .regularize = regularize,
                                    .begin = begin,

@@ -1,16 +1,153 @@
 /* A step of several ranks that have a view each: the gradients of all views, then one step of Adam
  * (docs/distributed.md; Zhao et al., "On Scaling Up 3D Gaussian Splatting Training", ICLR 2025; Adam's as op
  * batch_step says). */
-#include "model/render.h"
-#include "train/ranks/way.h"
+#include "train/ranks/batch.h"
 
+#include "model/render.h"
 #include "ops/share/share.h"
+#include "train/density/density.h"
+#include "train/density/prune_masked.h"
+#include "train/density/strategy.h"
 #include "train/parts/depths.h"
+#include "train/parts/regularizer.h"
+#include "train/ranks/report.h"
+#include "train/ranks/rows.h"
+#include "train/ranks/shapes.h"
+#include "train/ranks/shards.h"
 #include "train/schedule.h"
-#include "train/state.h"
+#include "train/step.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* ---------------------------------------------------------------- what belongs to the whole model */
+
+static bool regularizer_changes_after(const splat_trainer *t, int iteration)
+{
+    const splat_regularizer *regularizer = t->options.regularizer;
+    return regularizer && regularizer->changes_after && regularizer->changes_after(&t->options, iteration);
+}
+
+static bool concerns_all_after(const splat_trainer *t, int iteration)
+{
+    bool changes = !t->strategy->changes_after || t->strategy->changes_after(t, iteration);
+    return changes || regularizer_changes_after(t, iteration) || splat_schedule_filters_after(&t->options, iteration);
+}
+
+/* With rows of its own, or with all at rank 0: what masked pixels alone show is looked for in views of the whole
+ * model, as is what a regularizer removes. */
+static bool is_done_apart(const splat_trainer *t, int iteration)
+{
+    return !splat_density_prunes_masked_after(&t->options, &t->scene->dataset, iteration) &&
+           !regularizer_changes_after(t, iteration);
+}
+
+/* The last iteration of the batch after an iteration: as many views as there are ranks, but no more than are left, and
+ * none after one that concerns the whole model or is a multiple of 100, so that what happens or is saved then is. */
+static int batch_end(const splat_trainer *t, int iteration)
+{
+    const int most = iteration + t->shards.comm->size;
+    int end = iteration + 1;
+    while (end < most && end < t->options.iterations && end % 100 != 0 && !concerns_all_after(t, end)) end++;
+    return end;
+}
+
+static splat_status open_at_first(splat_trainer *t, splat_error *error)
+{
+    const int before = t->iteration;
+    if (t->last_density_control != before && concerns_all_after(t, before) && !is_done_apart(t, before)) {
+        SPLAT_TRY(splat_trainer_gather(t, error));
+        SPLAT_TRY(splat_density_control_after(t, before, error));
+    }
+    SPLAT_TRY(splat_shards_deal(t, error));
+    return splat_shards_order(t, SPLAT_ORDER_STEP, error);
+}
+
+static splat_status open_step(splat_trainer *t, splat_error *error)
+{
+    if (t->shards.comm->rank == 0) SPLAT_TRY(open_at_first(t, error));
+    splat_shards_begin_traffic(t);
+    return SPLAT_OK;
+}
+
+/* All ranks find a loss that is not finite in the same step, and nothing has changed anywhere. */
+static void close_step(splat_trainer *t, splat_status status, const splat_error *error)
+{
+    if (status == SPLAT_OK)
+        splat_shards_end_traffic(t);
+    else if (status != SPLAT_ERROR_NUMERIC)
+        splat_shards_fail(t, status, error, NULL);
+}
+
+/* ---------------------------------------------------------------- the order of views */
+
+/* Views that take alike come side by side: where each rank has a view, a step takes as long as the longest. What a view
+ * takes follows from the pairs it had when it was last trained on. */
+#define WINDOW 8 /* batches among whose views those that take alike are found */
+
+static splat_shard_views *views_of(splat_trainer *t)
+{
+    return &t->shards.views;
+}
+
+static splat_status make_views(splat_trainer *t, splat_error *error)
+{
+    const size_t n = t->scene->dataset.n_views;
+    /* Where runs have the same bytes they go on from checkpoints, which do not know what views took. */
+    if (splat_backend_result_latency(t->backend) == 0 || t->backend->deterministic) return SPLAT_OK;
+    views_of(t)->pairs = calloc(2 * n, sizeof *views_of(t)->pairs);
+    if (!views_of(t)->pairs) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", n);
+    views_of(t)->of_order = views_of(t)->pairs + n;
+    return SPLAT_OK;
+}
+
+/* Half an epoch before it is needed: all ranks look at the same moment, though some begin the next epoch earlier. */
+static void begin_batch(splat_trainer *t, int first)
+{
+    splat_shard_views *v = views_of(t);
+    const size_t n_train = t->scene->dataset.n_train, step = (size_t)(first - 1);
+    if (!v->pairs || step % n_train < n_train / 2 || v->looked_in == step / n_train + 1) return;
+    memcpy(v->of_order, v->pairs, t->scene->dataset.n_views * sizeof *v->pairs);
+    v->looked_in = step / n_train + 1;
+}
+
+/* pairs[r] of rank r's view of the batch before (0: not known); views: those of this one. */
+static void note_views(splat_trainer *t, const double *pairs, const uint32_t *views, int n_views)
+{
+    splat_shard_views *v = views_of(t);
+    for (int r = 0; v->pairs && r < v->n_before; r++)
+        if (pairs[r] > 0) v->pairs[v->before[r]] = (float)pairs[r];
+    v->n_before = n_views;
+    memcpy(v->before, views, (size_t)n_views * sizeof *views);
+}
+
+/* By insertion: windows are small, and nearly nothing is equal. */
+static void sort_window(uint32_t *order, size_t n, const uint32_t *views, const float *pairs)
+{
+    for (size_t i = 1; i < n; i++) {
+        const uint32_t own = order[i];
+        size_t at = i;
+        for (; at > 0 && pairs[views[order[at - 1]]] > pairs[views[own]]; at--) order[at] = order[at - 1];
+        order[at] = own;
+    }
+}
+
+void splat_sort_views(uint32_t *order, size_t n, size_t window, const uint32_t *views, const float *pairs)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(pairs[views[i]] > 0)) return; /* not all are known */
+    for (size_t first = 0; first < n; first += window)
+        sort_window(order + first, n - first < window ? n - first : window, views, pairs);
+}
+
+static void order_views(splat_trainer *t)
+{
+    const splat_dataset *dataset = &t->scene->dataset;
+    const size_t window = (size_t)t->shards.comm->size * WINDOW;
+    if (views_of(t)->pairs && views_of(t)->looked_in)
+        splat_sort_views(t->view_order, dataset->n_train, window, dataset->train, views_of(t)->of_order);
+}
 
 /* ---------------------------------------------------------------- views */
 
@@ -20,11 +157,12 @@ static splat_status choose(splat_trainer *t, splat_step *s, splat_error *error)
     uint64_t all[SPLAT_MAX_RANKS];
     const int rank = t->shards.comm->rank;
     s->first = t->iteration + 1;
-    s->last = splat_shards_batch_end(t, t->iteration);
+    s->last = batch_end(t, t->iteration);
     s->n_views = s->last - t->iteration;
     s->has_view = rank < s->n_views;
-    splat_shard_views_begin_batch(t, s->first);
-    if (s->has_view) SPLAT_TRY(splat_step_next_view(t, s->first + rank, s->n_views, &s->view, error));
+    s->iteration = s->first + rank;
+    begin_batch(t, s->first);
+    if (s->has_view) SPLAT_TRY(splat_step_next_view(t, s->iteration, s->n_views, &s->view, error));
     SPLAT_TRY(splat_comm_share_u64(t->shards.comm, s->has_view ? s->view.index : 0, all, error));
     for (int r = 0; r < s->n_views; r++) {
         s->views[r] = (uint32_t)all[r];
@@ -57,7 +195,7 @@ static splat_status begin(splat_trainer *t, splat_step *s, splat_error *error)
     if (!s->has_view) return SPLAT_OK;
     SPLAT_TRY(splat_view_begin(t->backend, &model->frame, 0, s->view.camera, error));
     model->frame.filter = splat_model_screen_filter(model);
-    model->frame.hint = splat_trainer_hint(t, s->view.index);
+    model->frame.hint = splat_step_hint(t, s->view.index);
     memcpy(model->frame.background, s->view.background, sizeof model->frame.background);
     return SPLAT_OK;
 }
@@ -199,7 +337,7 @@ static splat_status report(splat_trainer *t, const splat_step *s, splat_status f
     if (sums[5] > 0)
         return splat_fail(error, SPLAT_ERROR_NUMERIC, "the loss of a view of another rank is not finite, at iteration "
                           "%d or a batch before", s->last);
-    splat_shard_views_note(t, sums + N_SUMS, s->views, s->n_views);
+    note_views(t, sums + N_SUMS, s->views, s->n_views);
     const double n = s->n_views;
     *mean = (splat_step_result){.loss_l1 = sums[0] / n,
                                 .loss_ssim = sums[1] / n,
@@ -211,7 +349,50 @@ static splat_status report(splat_trainer *t, const splat_step *s, splat_status f
     return SPLAT_OK;
 }
 
-const splat_way splat_way_batch = {.choose = choose,
+/* ---------------------------------------------------------------- beginning and end */
+
+/* What a batch sums over its views. */
+static void describe_sums(splat_trainer *t)
+{
+    static const char *const names[2][SPLAT_N_TENSORS] = {{
+#define SPLAT_TENSOR(name, ...) "ranks.gradients." #name,
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+    }, {
+#define SPLAT_TENSOR(name, ...) "ranks.squares." #name,
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+    }};
+    splat_row_blocks *const sums[] = {&t->shards.gradients, &t->shards.squares};
+    const bool defers = splat_deferral_rows(t, 1) > 0; /* then sh_rest's wait elsewhere */
+    for (int k = 0; k < 2; k++) {
+        sums[k]->owner = SPLAT_OWNER_LISTS;
+        for (int i = 0; i < SPLAT_N_TENSORS; i++)
+            splat_row_blocks_add(sums[k], names[k][i], SPLAT_TYPE_FLOAT32,
+                                 defers && i == SPLAT_TENSOR_sh_rest
+                                     ? 0
+                                     : splat_tensor_channels(i, t->options.sh_degree));
+    }
+}
+
+splat_status splat_shard_batch_init(splat_trainer *t, splat_error *error)
+{
+    describe_sums(t);
+    return make_views(t, error);
+}
+
+void splat_shard_batch_free(splat_trainer *t)
+{
+    splat_row_blocks_free(t->backend, &t->shards.gradients);
+    splat_row_blocks_free(t->backend, &t->shards.squares);
+    free(views_of(t)->pairs);
+    *views_of(t) = (splat_shard_views){0};
+}
+
+const splat_way splat_way_batch = {.open = open_step,
+                                   .close = close_step,
+                                   .order_views = order_views,
+                                   .choose = choose,
                                    .agree = agree,
                                    .regularize = regularize,
                                    .begin = begin,

@@ -1,6 +1,9 @@
 /* The options of a trainer: defaults and ranges. */
-#include "base/options.h"
 #include "train/train_options.h"
+
+#include "base/options.h"
+#include "train/density/strategy.h"
+#include "train/parts/regularizer.h"
 #include "train/state.h"
 
 #include <stddef.h>

@@ -1,4 +1,6 @@
-/* The arrays of a binding: their storage, growth, bytes, and their lines in checkpoints. */
+/* The arrays of a binding. */
+#include "train/parts/bound_rows.h"
+
 #include "train/state.h"
 
 unsigned splat_bound_follows(const splat_train_options *options)

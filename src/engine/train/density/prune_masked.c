@@ -1,8 +1,9 @@
 /* Gaussians that masked pixels alone show: no photo says anything of them, so they float where the people were, before
  * other views or behind what is in focus. They are removed now and then. docs/method.md 8.4. */
-#include "train/density/density.h"
+#include "train/density/prune_masked.h"
 
 #include "model/render.h"
+#include "train/density/density.h"
 
 #include <stdlib.h>
 

@@ -1,9 +1,9 @@
 /* The state of a training on the host of rank 0, or of a trainer that is alone: rows of the whole model, wherever they
  * are. Row i is that of Gaussian i. */
-#ifndef SPLAT_TRAIN_SHARD_HOST_H
-#define SPLAT_TRAIN_SHARD_HOST_H
+#ifndef SPLAT_TRAIN_HOST_ROWS_H
+#define SPLAT_TRAIN_HOST_ROWS_H
 
-#include "train/ranks/shard_link.h"
+#include "train/ranks/shards.h"
 
 /* Rows first .. first + n of an array, by its number in splat_trainer_state_arrays, as they are stored. Nothing happens
  * where the array is empty. Errors: MEMORY, DEVICE, RANK. */

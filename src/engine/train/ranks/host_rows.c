@@ -1,9 +1,8 @@
 /* Rows of the whole model between host memory of rank 0 and the ranks that have them, in pieces: what is saved and
  * loaded is on no device as a whole. */
-#include "train/ranks/shard_host.h"
+#include "train/ranks/host_rows.h"
 
 #include "model/files.h"
-#include "train/ranks/shard_rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,11 @@
 /* Shapes to all ranks, and what is asked of them back to those who have them. Rows of a rank go as four arrays, one
  * after the other: its means, scales, rotations and opacities. */
+#include "train/ranks/shapes.h"
 
 #include "distributed/device_exchange.h"
 #include "ops/share/share.h"
-#include "train/ranks/shard_rows.h"
+#include "train/parts/regularizer.h"
+#include "train/ranks/shards.h"
 
 /* In the order of SPLAT_SHAPES_*. */
 static const uint32_t shape_words[SPLAT_N_SHAPES] = {3, 3, 4, 1};
@@ -214,16 +216,6 @@ splat_status splat_shapes_keep_cached(splat_trainer *t, splat_error *error)
 }
 
 /* ---------------------------------------------------------------- gradients */
-
-splat_status splat_regularize(splat_trainer *t, int iteration, uint32_t view, splat_tensors *gradients, bool *any,
-                              splat_error *error)
-{
-    const splat_regularizer *regularizer = t->options.regularizer;
-    *any = false;
-    if (!regularizer) return SPLAT_OK;
-    if (regularizer->prepare) SPLAT_TRY(regularizer->prepare(t, iteration, iteration, error));
-    return regularizer->step(t, iteration, view, gradients, any, error);
-}
 
 /* Whether a rank's view is one of a batch, and has such losses. */
 static bool sends(const splat_trainer *t, int first, int last, int rank)

@@ -1,0 +1,22 @@
+/* What curves and reports tell of a training of several ranks: the Gaussians of all, and what each rank had to do. */
+#ifndef SPLAT_TRAIN_RANKS_REPORT_H
+#define SPLAT_TRAIN_RANKS_REPORT_H
+
+#include "ops/summary/summary.h"
+#include "train/ranks/shards.h"
+
+/* Op summary of the Gaussians of all ranks, at rank 0 or alone. Of a sample each has its part. Errors: MEMORY, RANK,
+ * DEVICE. */
+splat_status splat_shards_summarize(splat_trainer *trainer, const struct splat_summary_args *args, splat_error *error);
+/* Another rank's part in splat_shards_summarize. */
+splat_status splat_shards_serve_summary(splat_trainer *trainer, const splat_order *order, splat_error *error);
+
+/* A step begins, and has ended well. */
+void splat_shards_begin_traffic(splat_trainer *trainer);
+void splat_shards_end_traffic(splat_trainer *trainer);
+/* What this rank blended of a view, when it is known. */
+void splat_shards_note_view(splat_trainer *trainer, uint64_t n_visible, uint64_t n_instances);
+/* What this rank did, to rank 0: all[ranks], there. Errors: RANK. */
+splat_status splat_shards_send_info(splat_trainer *trainer, splat_rank_info *all, splat_error *error);
+
+#endif
