@@ -38,4 +38,18 @@
 #include "splatsmith/texture.h"
 #include "splatsmith/viewer.h"
 
+#ifndef __cplusplus
+/* Sets an option of any of these structs by its name: see "options" in splatsmith/core.h. */
+#define splat_options_set(options, name, text, error)                                                                  \
+    _Generic((options),                                                                                                \
+             splat_scene_options *: splat_scene_options_set,                                                           \
+             splat_sample_options *: splat_sample_options_set,                                                         \
+             splat_cameras_options *: splat_cameras_options_set,                                                       \
+             splat_clean_options *: splat_clean_options_set,                                                           \
+             splat_train_options *: splat_train_options_set,                                                           \
+             splat_mesh_extract_options *: splat_mesh_extract_options_set,                                             \
+             splat_texture_options *: splat_texture_options_set,                                                       \
+             splat_viewer_options *: splat_viewer_options_set)(options, name, text, error)
+#endif
+
 #endif

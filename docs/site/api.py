@@ -1,7 +1,7 @@
 """Pages of the library's headers: each declaration with the comment before it."""
 import os, re
 
-ORDER = ['core', 'scene', 'model', 'train', 'mesh', 'refine', 'texture', 'capture', 'viewer', 'distributed', 'observe']
+ORDER = ['core', 'scene', 'model', 'train', 'mesh', 'refine', 'texture', 'capture', 'viewer', 'distributed']
 
 
 class Entry:

@@ -74,6 +74,9 @@ typedef struct splat_cameras_info {
 
 void splat_cameras_options_init_sized(splat_cameras_options *options, size_t size);
 #define splat_cameras_options_init(options) splat_cameras_options_init_sized(options, sizeof *(options))
+/* Sets a field by its name from a text: see "options" in splatsmith/core.h. */
+splat_status splat_cameras_options_set(splat_cameras_options *options, const char *name, const char *text,
+                                       splat_error *error);
 /* ARGUMENT: what can be said before any file is opened. */
 splat_status splat_cameras_options_check(const splat_cameras_options *options, splat_error *error);
 /* Whether a source has photos and no cameras: a folder with photos but without sparse/, transforms*.json or other

@@ -29,6 +29,7 @@ typedef enum splat_mesh_method {
     SPLAT_MESH_MARCHING_CUBES = 2 /* levels of the splat's density on a sparse grid, whatever the views see: a skin of
                                flat Gaussians becomes a sheet with two sides */
 } splat_mesh_method;
+#define SPLAT_WORDS_MESH_METHOD "poisson|tsdf|marching_cubes"
 
 /* POISSON: where the points come from. */
 typedef enum splat_mesh_point_source {
@@ -39,6 +40,7 @@ typedef enum splat_mesh_point_source {
     SPLAT_MESH_POINTS_VIEWS = 3 /* depth of the training views' pixels where other views see the same surface: the mean
                                    of what agrees, thinned to a point for each cell of the octree */
 } splat_mesh_point_source;
+#define SPLAT_WORDS_MESH_POINT_SOURCE "level|depth|centers|views"
 
 #define SPLAT_MESH_LEVELS 8
 
@@ -97,6 +99,9 @@ typedef struct splat_mesh_extract_info {
 
 void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, size_t size);
 #define splat_mesh_extract_options_init(options) splat_mesh_extract_options_init_sized(options, sizeof *(options))
+/* Sets a field by its name from a text, but the levels and the box, which are arrays: see "options" in splatsmith/core.h. */
+splat_status splat_mesh_extract_options_set(splat_mesh_extract_options *options, const char *name, const char *text,
+                                            splat_error *error);
 /* Meshes that splat_mesh_extract makes: n_levels for POISSON from LEVEL and for MARCHING_CUBES, else 1. */
 size_t splat_mesh_extract_count(const splat_mesh_extract_options *options);
 /* ARGUMENT when an option is out of its range; splat_mesh_extract asks it, too. */

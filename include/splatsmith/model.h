@@ -133,6 +133,9 @@ typedef struct splat_clean_counts {
 
 void splat_clean_options_init_sized(splat_clean_options *options, size_t size);
 #define splat_clean_options_init(options) splat_clean_options_init_sized(options, sizeof *(options))
+/* Sets a field by its name from a text, but the box, which is of arrays: see "options" in splatsmith/core.h. */
+splat_status splat_clean_options_set(splat_clean_options *options, const char *name, const char *text,
+                                     splat_error *error);
 /* ARGUMENT when an option is out of its range; splat_model_clean asks it, too. */
 splat_status splat_clean_options_check(const splat_clean_options *options, splat_error *error);
 /* Removes Gaussians, also those with parameters that are not finite; the others keep their order. counts: may be NULL.

@@ -89,6 +89,9 @@ typedef enum splat_view_set {
 
 void splat_scene_options_init_sized(splat_scene_options *options, size_t size);
 #define splat_scene_options_init(options) splat_scene_options_init_sized(options, sizeof *(options))
+/* Sets a field by its name from a text: see "options" in splatsmith/core.h. */
+splat_status splat_scene_options_set(splat_scene_options *options, const char *name, const char *text,
+                                     splat_error *error);
 /* Reads cameras, points and the split; photos are decoded when needed, through the cache. Which photos take part is
  * settled here: each must exist, have a sound header and not be cut off (`strict` says what happens else). The scene is
  * owned by the caller (splat_scene_close). Errors: ARGUMENT, IO, FORMAT, UNSUPPORTED, MEMORY; each names the file. */
@@ -202,6 +205,9 @@ typedef struct splat_sample_options {
 
 void splat_sample_options_init_sized(splat_sample_options *options, size_t size);
 #define splat_sample_options_init(options) splat_sample_options_init_sized(options, sizeof *(options))
+/* Sets a field by its name from a text: see "options" in splatsmith/core.h. */
+splat_status splat_sample_options_set(splat_sample_options *options, const char *name, const char *text,
+                                      splat_error *error);
 /* Chooses a scene, and sets the numbers that are its defaults; the seed stays. */
 void splat_sample_options_choose(splat_sample_options *options, splat_sample_scene scene);
 /* Writes a ray-traced COLMAP scene (images/, sparse/0 in binary and text) and ground_truth.ply into folder, which must

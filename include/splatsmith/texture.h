@@ -20,6 +20,7 @@ typedef enum splat_texture_bake {
     SPLAT_BAKE_GAUSSIANS = 1 /* pictures of the bound Gaussians' colours of degree 0 from the training views, averaged
                                 (SuGaR) */
 } splat_texture_bake;
+#define SPLAT_WORDS_TEXTURE_BAKE "photos|gaussians"
 
 /* Called between pieces of work; fraction of the stage, 0 to 1. Return false to stop (STOPPED). */
 typedef bool (*splat_texture_progress)(void *user, const char *stage, double fraction);
@@ -73,6 +74,9 @@ typedef struct splat_texture_info {
 
 void splat_texture_options_init_sized(splat_texture_options *options, size_t size);
 #define splat_texture_options_init(options) splat_texture_options_init_sized(options, sizeof *(options))
+/* Sets a field by its name from a text: see "options" in splatsmith/core.h. */
+splat_status splat_texture_options_set(splat_texture_options *options, const char *name, const char *text,
+                                       splat_error *error);
 /* ARGUMENT when an option is out of its range; splat_texture_make asks it, too. */
 splat_status splat_texture_options_check(const splat_texture_options *options, splat_error *error);
 

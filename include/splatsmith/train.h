@@ -179,6 +179,9 @@ typedef struct splat_step_info {
 
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
+/* Sets a field by its name from a text: and those of its parts `coarse` and `refine`: see "options" in splatsmith/core.h. */
+splat_status splat_train_options_set(splat_train_options *options, const char *name, const char *text,
+                                     splat_error *error);
 /* The same with a strategy (NULL: the default one) and what it changes. "classic": pixels_per_gaussian and
  * late_prune_opacity 0. "fast": these, iterations 20000 and, as parts of them, position_lr_max_steps 20000,
  * densify_until_iter 10000, lr_decay_from_iter 14000; lr_final_factor 0.1, sh_rest_lr 0.0005, percent_dense 0.001,

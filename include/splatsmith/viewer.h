@@ -33,6 +33,9 @@ typedef struct splat_viewer_options {
 
 void splat_viewer_options_init_sized(splat_viewer_options *options, size_t size);
 #define splat_viewer_options_init(options) splat_viewer_options_init_sized(options, sizeof *(options))
+/* Sets a field by its name from a text: see "options" in splatsmith/core.h. */
+splat_status splat_viewer_options_set(splat_viewer_options *options, const char *name, const char *text,
+                                      splat_error *error);
 /* Listens from now on, in threads of its own; pictures are rendered where splat_viewer_serve is called. Owned by the
  * caller (splat_viewer_close). Errors: ARGUMENT, IO (the port is taken), UNSUPPORTED (built without civetweb), MEMORY.
  */

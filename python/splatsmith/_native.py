@@ -242,8 +242,27 @@ def set_options(options: Any, given: Dict[str, Any], *inner: Any) -> List[Any]:
                 break
         else:
             raise TypeError(_no_option(name, (options, *inner)))
-        _set_option(target, name, kinds, value, kept)
+        if isinstance(value, str) and _is_number(kinds[name]) and _setter(options) in _c.FUNCTIONS:
+            _set_text(options, name, value, name in ENUM_FIELDS.get(type(target).__name__, {}))
+        else:
+            _set_option(target, name, kinds, value, kept)
     return kept
+
+
+def _setter(options: Any) -> str:
+    return f"{type(options).__name__}_set"
+
+
+def _is_number(kind: Any) -> bool:
+    """What the library keeps nothing of when a text sets it: numbers, flags and enums."""
+    return hasattr(kind, "_type_") and isinstance(kind._type_, str) and kind is not ctypes.c_char_p
+
+
+def _set_text(options: Any, name: str, text: str, is_enum: bool) -> None:
+    """As the command line takes it: "5M", "512M", "true", the word of an enum in any case of letters."""
+    if is_enum:
+        text = text.lower().replace("-", "_")
+    call(_setter(options), byref(options), name.encode(), text.encode())
 
 
 def _set_option(target: Any, name: str, kinds: Dict[str, Any], value: Any, kept: List[Any]) -> None:

@@ -271,7 +271,7 @@ static void the_quality_of_features_is_an_option(void **state)
     must(find(), &search_error);
     assert_true(called("--SiftExtraction.max_image_size 2400 --SiftExtraction.max_num_features 8192"));
     options.quality = (splat_camera_quality)4;
-    expect_error(SPLAT_ERROR_ARGUMENT, "`camera_quality` is 4; it must be one of auto|low|medium|high");
+    expect_error(SPLAT_ERROR_ARGUMENT, "`quality` must be one of auto|low|medium|high, not the number 4");
 }
 
 static void numbered_photos_suggest_their_neighbours(void **state)

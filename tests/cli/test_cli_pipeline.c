@@ -403,7 +403,7 @@ static void mistakes_of_later_stages(void **state)
     PIPELINE(2, "x", "--refinement_time", "never");
     PIPELINE(2, "x", "--texel_density", "0");
     PIPELINE(2, "x", "--normal_consistency_factor", "5000");
-    NOTED("must be between 0 and 1000");
+    NOTED("must be from 0 to 1000");
     PIPELINE(2, "x", "--square_size", "4");
     NOTED("square_size");
     assert_false(exists("x"));

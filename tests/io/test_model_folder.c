@@ -107,8 +107,8 @@ static void test_cfg_args_options(void **state)
     (void)state;
     splat_error error;
     int n_kept = 0;
-    for (size_t i = 0; i < splat_n_scene_options; i++) {
-        const splat_option *option = &splat_scene_options_table[i];
+    for (size_t i = 0; i < splat_scene_options_table.n; i++) {
+        const splat_option *option = &splat_scene_options_table.rows[i];
         splat_model_config back, config = {.model_path = "."};
         splat_scene_options_init(&config.scene);
         set_other(option, &config.scene);

@@ -101,13 +101,17 @@ class Scenes(unittest.TestCase):
                 (splatsmith.ArgumentError, "there are none", lambda: create([])),
                 (splatsmith.ArgumentError, "points has the shape \\(2,\\)",
                  lambda: create([splatsmith.Photo("a", pixels, camera)], points=[1.0, 2.0])),
-                (splatsmith.ArgumentError, "mask_mode must be one of ignore, segment, alpha",
+                (splatsmith.ArgumentError, "takes one of ignore.segment.alpha, not 'some'",
                  lambda: fixture.open_scene(mask_mode="some")),
                 (TypeError, "no option 'depth'; did you mean 'depths'\\?", lambda: fixture.open_scene(depth=1)),
                 (TypeError, "no option 'resolutoin'; did you mean 'resolution'\\?",
                  lambda: fixture.open_scene(resolutoin=2)),
                 (TypeError, "no option 'zzz'$", lambda: fixture.open_scene(zzz=2)),
-                (TypeError, "option 'resolution'", lambda: fixture.open_scene(resolution="half"))):
+                (TypeError, "option 'resolution'", lambda: fixture.open_scene(resolution=[2])),
+                (splatsmith.ArgumentError, "`resolution` takes a whole number from -1 to 65500, not 'half'",
+                 lambda: fixture.open_scene(resolution="half")),
+                (splatsmith.ArgumentError, "`image_cache_gb` takes a number", lambda: fixture.open_scene(
+                    image_cache_gb="8X"))):
             with self.assertRaisesRegex(error, words):
                 make()
 
@@ -135,9 +139,12 @@ class Training(unittest.TestCase):
         trainer = splatsmith.Trainer(fixture.open_scene(), iterations=3, sh_degree=1, init_opacity=0.5)
         self.assertEqual(trainer.model.info.sh_degree, 1)
         self.assertAlmostEqual(trainer.model.mean_opacity, 0.5, places=5)
+        as_text = splatsmith.Trainer(fixture.open_scene(image_cache_gb="512M", eval="no"), iterations="3",
+                                     target_gaussian_count="0.2K", sh_storage="FLOAT16")
+        self.assertEqual(as_text.model.info.n_gaussians, 200)
         mcmc = splatsmith.Trainer(fixture.open_scene(), strategy="mcmc", iterations=3)
         self.assertAlmostEqual(mcmc.model.mean_opacity, 0.5, places=5)  # a default of its own
-        for words, options in (("must be between 1 and", {"iterations": 0}), ("cannot be -1", {"seed": -1}),
+        for words, options in (("must be from 1 to", {"iterations": 0}), ("cannot be -1", {"seed": -1}),
                                ("strategy must be one of", {"strategy": "x"}),
                                ("has no strategy", {"strategy": "mcmc", "regularization": "density"})):
             with self.assertRaisesRegex(splatsmith.ArgumentError, words):

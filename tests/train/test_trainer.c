@@ -415,17 +415,18 @@ static void check_effects(const fixture *f, splat_option_effect effect)
     size_t sizes[2], size, n_checked = 0, n_wrong = 0;
     jittered.ray_jitter = true;
     uint8_t *results[2] = {late_result(f, &usual, &sizes[0]), late_result(f, &jittered, &sizes[1])};
-    for (size_t i = 0; i < splat_n_train_options; i++) {
-        const splat_train_option *option = &splat_train_options_table[i];
-        if (!option->row.kind || option->effect != effect) continue;
-        bool needs_jitter = strcmp(option->row.name, "resample_gt_image") == 0;
+    for (size_t i = 0; i < splat_train_options_table.n; i++) {
+        const splat_option_row *row = &splat_train_options_table.rows[i].row;
+        const splat_option_trial *trial = &splat_train_option_trials[i];
+        if (!row->kind || trial->effect != effect) continue;
+        bool needs_jitter = strcmp(row->name, "resample_gt_image") == 0;
         splat_train_options o = needs_jitter ? jittered : usual;
-        splat_option_set(&option->row, &o, option->other);
+        splat_option_set(row, &o, trial->other);
         uint8_t *bytes = late_result(f, &o, &size);
         bool same = size == sizes[needs_jitter] && memcmp(bytes, results[needs_jitter], size) == 0;
         free(bytes);
         bool wrong = same != (effect == SPLAT_CHANGES_NOTHING);
-        if (wrong) print_error("%s changed %s\n", option->row.name, same ? "nothing" : "the result");
+        if (wrong) print_error("%s changed %s\n", row->name, same ? "nothing" : "the result");
         n_wrong += wrong;
         n_checked++;
     }

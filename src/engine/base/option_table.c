@@ -1,8 +1,7 @@
 /* What follows from the rows of a table of options, for any struct of options. */
 #include "base/option_table.h"
 
-#include "base/options.h"
-
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -48,36 +47,66 @@ char **splat_option_text(const splat_option_row *row, const void *options)
     return (char **)(uintptr_t)((const char *)options + row->offset);
 }
 
-const splat_option *splat_option_find(const splat_option *table, size_t n, const char *name)
+const char *splat_option_limit_text(double limit, char text[32])
 {
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(table[i].row.name, name) == 0) return &table[i];
+    snprintf(text, 32, fabs(limit) < 1e15 && limit == floor(limit) ? "%.0f" : "%g", limit);
+    return text;
+}
+
+size_t splat_option_bytes(splat_option_kind kind)
+{
+    switch (kind) {
+    case SPLAT_OPTION_INT:
+    case SPLAT_OPTION_SIZE:
+    case SPLAT_OPTION_CHOICE: return sizeof(int);
+    case SPLAT_OPTION_FLAG: return sizeof(bool);
+    case SPLAT_OPTION_REAL: return sizeof(float);
+    case SPLAT_OPTION_DOUBLE:
+    case SPLAT_OPTION_GIB: return sizeof(double);
+    case SPLAT_OPTION_COUNT: return sizeof(size_t);
+    case SPLAT_OPTION_U64: return sizeof(uint64_t);
+    case SPLAT_OPTION_TEXT: return sizeof(const char *);
+    case SPLAT_OPTION_NONE: break;
+    }
+    return 0;
+}
+
+const splat_option *splat_option_find(const splat_option_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->n; i++)
+        if (table->rows[i].row.kind && strcmp(table->rows[i].row.name, name) == 0) return &table->rows[i];
     return NULL;
+}
+
+/* A number of a table as the field holds it. */
+static double rounded(const splat_option *option, double value)
+{
+    return option->row.kind == SPLAT_OPTION_REAL ? (double)(float)value : value;
 }
 
 bool splat_option_is_default(const splat_option *option, const void *options)
 {
     if (option->row.kind == SPLAT_OPTION_TEXT) return !*splat_option_text(&option->row, options);
     double value = splat_option_get(&option->row, options);
-    double start = option->row.kind == SPLAT_OPTION_REAL ? (double)(float)option->start : option->start;
-    return value == start || (option->or_zero && value == 0);
+    return value == rounded(option, option->start) || (option->or_zero && value == 0);
 }
 
-void splat_option_defaults(const splat_option *table, size_t n, void *options)
+bool splat_option_takes(const splat_option *option, double value)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (table[i].row.kind == SPLAT_OPTION_TEXT) *splat_option_text(&table[i].row, options) = NULL;
-        splat_option_set(&table[i].row, options, table[i].start);
+    if (!(option->low < option->high) || (option->or_zero && value == 0)) return true;
+    return rounded(option, value) >= rounded(option, option->low) &&
+           rounded(option, value) <= rounded(option, option->high);
+}
+
+void splat_option_defaults(const splat_option_table *table, void *options, size_t size)
+{
+    memset(options, 0, size);
+    for (size_t i = 0; i < table->n; i++) {
+        const splat_option *option = &table->rows[i];
+        if (option->row.offset + splat_option_bytes(option->row.kind) <= size)
+            splat_option_set(&option->row, options, option->start);
     }
-}
-
-/* The limits are rounded as the field is. */
-static splat_status check_number(const splat_option *option, double value, splat_error *error)
-{
-    bool is_real = option->row.kind == SPLAT_OPTION_REAL;
-    double low = is_real ? (double)(float)option->low : option->low;
-    double high = is_real ? (double)(float)option->high : option->high;
-    return splat_option_check(option->row.name, value, option->or_zero, low, high, error);
+    memcpy(options, &size, sizeof size);
 }
 
 static splat_status check_choice(const splat_option_row *row, int number, splat_error *error)
@@ -85,17 +114,27 @@ static splat_status check_choice(const splat_option_row *row, int number, splat_
     int n = 1;
     for (const char *bar = row->words; (bar = strchr(bar, '|')); bar++) n++;
     if (number >= 0 && number < n) return SPLAT_OK;
-    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%s must be one of %s", row->name, row->words);
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`%s` must be one of %s, not the number %d", row->name, row->words,
+                      number);
 }
 
-splat_status splat_option_check_all(const splat_option *table, size_t n, const void *options, splat_error *error)
+static splat_status check_number(const splat_option *option, double value, splat_error *error)
 {
-    for (size_t i = 0; i < n; i++) {
-        const splat_option *option = &table[i];
+    if (splat_option_takes(option, value)) return SPLAT_OK;
+    char low[32], high[32];
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`%s` must be from %s to %s%s, not %.10g", option->row.name,
+                      splat_option_limit_text(option->low, low), splat_option_limit_text(option->high, high),
+                      option->or_zero ? ", or 0" : "", value);
+}
+
+splat_status splat_option_check_all(const splat_option_table *table, const void *options, splat_error *error)
+{
+    for (size_t i = 0; i < table->n; i++) {
+        const splat_option *option = &table->rows[i];
         double value = splat_option_get(&option->row, options);
         if (option->row.kind == SPLAT_OPTION_CHOICE)
             SPLAT_TRY(check_choice(&option->row, (int)value, error));
-        else if (option->low < option->high)
+        else
             SPLAT_TRY(check_number(option, value, error));
     }
     return SPLAT_OK;

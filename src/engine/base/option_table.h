@@ -46,6 +46,15 @@ typedef struct splat_option {
     splat_option_saved saved;
 } splat_option;
 
+/* The options of a struct that begins with its size. */
+typedef struct splat_option_table {
+    const char *type; /* the struct's name */
+    size_t size;      /* of the struct */
+    const splat_option *rows;
+    size_t n;
+} splat_option_table;
+#define SPLAT_OPTION_TABLE(type, rows) {#type, sizeof(type), rows, sizeof(rows) / sizeof((rows)[0])}
+
 /* A row by its kind. Refuses to compile when the type of the field is not that of the kind. */
 #define SPLAT_ROW_AT(type, field, c_type)                                                                              \
     (offsetof(type, field) + 0 * sizeof(_Generic(((type *)0)->field, c_type: 0)))
@@ -61,9 +70,17 @@ typedef struct splat_option {
 #define SPLAT_ROW_FOLDER SPLAT_ROW_TEXT
 #define SPLAT_ROW_FOLDER_OR_NONE SPLAT_ROW_TEXT
 #define SPLAT_ROW_FILE SPLAT_ROW_TEXT
+#define SPLAT_ROW_MODEL SPLAT_ROW_TEXT
+#define SPLAT_ROW_PROGRAM SPLAT_ROW_TEXT
+#define SPLAT_ROW_ADDRESS SPLAT_ROW_TEXT
+#define SPLAT_ROW_TITLE SPLAT_ROW_TEXT
 #define SPLAT_ROW_CHOICE(type, name, field, c_type, words)                                                             \
     {#name, SPLAT_OPTION_CHOICE, SPLAT_ROW_AT(type, field, c_type) + 0 * sizeof(char[SPLAT_IS_INT(c_type)]), words}
 #define SPLAT_IS_INT(c_type) (sizeof(c_type) == sizeof(int) ? 1 : -1)
+
+/* A line SPLAT_OPTION(field, kind, start, range) of a table as a row of `type`. */
+#define SPLAT_OPTION_OF(type, field, kind, start, range)                                                               \
+    {SPLAT_ROW_##kind(type, field, field), (double)(start), SPLAT_LIMITS_##range, SPLAT_SAVED_NOWHERE},
 
 /* The members low, high and or_zero by the words of a table. */
 #define SPLAT_LIMITS_RANGE(low, high) (double)(low), (double)(high), false
@@ -76,14 +93,22 @@ void splat_option_set(const splat_option_row *row, void *options, double value);
 /* A text of an options struct, where `row` is of one. */
 char **splat_option_text(const splat_option_row *row, const void *options);
 
+/* A limit of a range: "-1", "0.5", and 1000000 rather than 1e+06. */
+const char *splat_option_limit_text(double limit, char text[32]);
+/* Bytes of a field of this kind. */
+size_t splat_option_bytes(splat_option_kind kind);
+
 /* The row of a name; NULL: there is none. */
-const splat_option *splat_option_find(const splat_option *table, size_t n, const char *name);
+const splat_option *splat_option_find(const splat_option_table *table, const char *name);
 /* Whether the struct has the default of an option, or the 0 that means it. */
 bool splat_option_is_default(const splat_option *option, const void *options);
-/* Every number, flag and choice becomes its default, every text NULL. */
-void splat_option_defaults(const splat_option *table, size_t n, void *options);
-/* ARGUMENT, naming the first option that is outside its range. */
-splat_status splat_option_check_all(const splat_option *table, size_t n, const void *options, splat_error *error);
+/* Whether a number is in the option's range; the limits are rounded as the field is. */
+bool splat_option_takes(const splat_option *option, double value);
+/* For an _init_sized: the caller's struct of `size` bytes gets the defaults, as far as it reaches; all else in it
+ * becomes zero. */
+void splat_option_defaults(const splat_option_table *table, void *options, size_t size);
+/* ARGUMENT, naming the first option that is outside its range. `options`: of this library's size. */
+splat_status splat_option_check_all(const splat_option_table *table, const void *options, splat_error *error);
 
 /* The number of a word among `words`, which stand with bars between; -1: it is none of them. */
 int splat_option_find_word(const char *words, const char *word);

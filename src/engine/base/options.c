@@ -30,11 +30,3 @@ splat_status splat_options_take(void *own, const void *given, const char *type, 
     memcpy(own, &own_size, sizeof own_size);
     return SPLAT_OK;
 }
-
-splat_status splat_option_check(const char *name, double value, bool or_zero, double low, double high,
-                                splat_error *error)
-{
-    if ((value >= low && value <= high) || (or_zero && value == 0)) return SPLAT_OK;
-    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`%s` must be from %.10g to %.10g%s, not %.10g", name, low, high,
-                      or_zero ? ", or 0" : "", value);
-}

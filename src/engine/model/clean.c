@@ -4,6 +4,7 @@
 #include "base/options.h"
 #include "base/point_outliers.h"
 #include "base/select.h"
+#include "io/option_text.h"
 #include "model/files.h"
 
 #include <math.h>
@@ -42,10 +43,21 @@ splat_status splat_model_keep(splat_model *model, const uint8_t *keep, splat_err
 
 enum { STAYS, NOT_FINITE, OUTSIDE, FAINT, LARGE, LONELY, N_FATES };
 
+static const splat_option rows[] = {
+#define SPLAT_OPTION(field, kind, start, range) SPLAT_OPTION_OF(splat_clean_options, field, kind, start, range)
+#include "splatsmith/clean_options.def"
+};
+static const splat_option_table table = SPLAT_OPTION_TABLE(splat_clean_options, rows);
+
 void splat_clean_options_init_sized(splat_clean_options *options, size_t size)
 {
-    const splat_clean_options defaults = {.outlier_neighbors = 20};
-    splat_options_give(options, size, &defaults, sizeof defaults);
+    splat_option_defaults(&table, options, size);
+}
+
+splat_status splat_clean_options_set(splat_clean_options *options, const char *name, const char *text,
+                                     splat_error *error)
+{
+    return splat_option_set_text(&table, options, name, text, error);
 }
 
 splat_status splat_clean_options_check(const splat_clean_options *o, splat_error *error)
@@ -53,9 +65,7 @@ splat_status splat_clean_options_check(const splat_clean_options *o, splat_error
     for (int k = 0; k < 3 && o->has_bbox; k++)
         if (!(o->bbox_low[k] < o->bbox_high[k]))
             return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the box is empty: bboxmin must be below bboxmax");
-#define SPLAT_CLEAN_RANGE(field, zero, low, high) SPLAT_OPTION_CHECK(o, field, zero, low, high)
-#include "splatsmith/option_ranges.def"
-    return SPLAT_OK;
+    return splat_option_check_all(&table, o, error);
 }
 
 static bool is_finite_row(const float *row, int n)

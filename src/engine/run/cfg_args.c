@@ -43,8 +43,8 @@ static void write_option(FILE *stream, const splat_option *option, const splat_s
 /* The options of a scene that the published trainers do not have, where they are not the defaults. */
 static void write_own_options(FILE *stream, const splat_scene_options *scene)
 {
-    for (size_t i = 0; i < splat_n_scene_options; i++) {
-        const splat_option *option = &splat_scene_options_table[i];
+    for (size_t i = 0; i < splat_scene_options_table.n; i++) {
+        const splat_option *option = &splat_scene_options_table.rows[i];
         bool is_own = option->saved == SPLAT_SAVED_CFG_ARGS || option->saved == SPLAT_SAVED_NOTE;
         if (is_own && !splat_option_is_default(option, scene)) write_option(stream, option, scene);
     }
@@ -162,7 +162,7 @@ static splat_status take_item(splat_python_reader *reader, splat_model_config *c
     if (strcmp(key, "model_path") == 0) return take_string(reader, &config->model_path, error);
     if (strcmp(key, "sh_degree") == 0) return take_int(reader, &config->sh_degree, error);
     if (strcmp(key, "kernel_size") == 0) return take_float(reader, &config->kernel_size, error);
-    const splat_option *option = splat_option_find(splat_scene_options_table, splat_n_scene_options, key);
+    const splat_option *option = splat_option_find(&splat_scene_options_table, key);
     if (!option || option->saved < SPLAT_SAVED_CFG_ARGS) return SPLAT_OK;
     return take_option(reader, &option->row, &config->scene, error);
 }

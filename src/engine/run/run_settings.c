@@ -42,18 +42,19 @@ static void add(text_table *table, const char *name, const char *format, ...)
 static bool is_of_run(const splat_trainer *run, const char *name)
 {
     const splat_train_options *o = &run->options;
-    for (size_t i = 0; i < splat_n_train_options; i++) {
-        const splat_train_option *option = &splat_train_options_table[i];
-        if (!option->row.kind || strcmp(option->row.name, name) != 0) continue;
-        if (option->effect == SPLAT_CHANGES_COARSE && o->coarse.regularization == SPLAT_REGULARIZE_NONE)
+    for (size_t i = 0; i < splat_train_options_table.n; i++) {
+        const splat_option_row *row = &splat_train_options_table.rows[i].row;
+        const splat_option_trial *trial = &splat_train_option_trials[i];
+        if (!row->kind || strcmp(row->name, name) != 0) continue;
+        if (trial->effect == SPLAT_CHANGES_COARSE && o->coarse.regularization == SPLAT_REGULARIZE_NONE)
             return strcmp(name, "regularization") == 0;
-        if (option->effect == SPLAT_CHANGES_SDF) return o->coarse.regularization == SPLAT_REGULARIZE_SDF;
-        if (option->effect == SPLAT_CHANGES_MULTIVIEW)
+        if (trial->effect == SPLAT_CHANGES_SDF) return o->coarse.regularization == SPLAT_REGULARIZE_SDF;
+        if (trial->effect == SPLAT_CHANGES_MULTIVIEW)
             return o->coarse.regularization == SPLAT_REGULARIZE_MULTIVIEW;
-        if (option->effect == SPLAT_CHANGES_MCMC) return o->strategy && strcmp(o->strategy->name, "mcmc") == 0;
-        if (option->effect == SPLAT_CHANGES_DEPTH)
+        if (trial->effect == SPLAT_CHANGES_MCMC) return o->strategy && strcmp(o->strategy->name, "mcmc") == 0;
+        if (trial->effect == SPLAT_CHANGES_DEPTH)
             return run->scene->dataset.n_depths > 0 || run->scene->dataset.n_depth_points > 0;
-        return option->effect != SPLAT_CHANGES_REFINE || o->binding;
+        return trial->effect != SPLAT_CHANGES_REFINE || o->binding;
     }
     return true;
 }

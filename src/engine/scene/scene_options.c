@@ -1,7 +1,7 @@
 /* The options of a scene: defaults, ranges, copies. */
 #include "scene/scene_options.h"
 
-#include "base/options.h"
+#include "io/option_text.h"
 #include "math/lens.h"
 
 #include <limits.h>
@@ -13,23 +13,27 @@
 #define SPLAT_ROW_UNDISTORT(type, name, field)                                                                         \
     SPLAT_ROW_CHOICE(type, name, field, splat_undistort, SPLAT_WORDS_UNDISTORT)
 
-const splat_option splat_scene_options_table[] = {
+static const splat_option rows[] = {
 #define SPLAT_OPTION(field, kind, start, range, saved)                                                                 \
     {SPLAT_ROW_##kind(splat_scene_options, field, field), (double)(start), SPLAT_LIMITS_##range, SPLAT_SAVED_##saved},
 #include "splatsmith/scene_options.def"
 };
-const size_t splat_n_scene_options = sizeof splat_scene_options_table / sizeof splat_scene_options_table[0];
+const splat_option_table splat_scene_options_table = SPLAT_OPTION_TABLE(splat_scene_options, rows);
 
 void splat_scene_options_init_sized(splat_scene_options *options, size_t size)
 {
-    splat_scene_options defaults = {0};
-    splat_option_defaults(splat_scene_options_table, splat_n_scene_options, &defaults);
-    splat_options_give(options, size, &defaults, sizeof defaults);
+    splat_option_defaults(&splat_scene_options_table, options, size);
+}
+
+splat_status splat_scene_options_set(splat_scene_options *options, const char *name, const char *text,
+                                     splat_error *error)
+{
+    return splat_option_set_text(&splat_scene_options_table, options, name, text, error);
 }
 
 splat_status splat_scene_options_check(const splat_scene_options *o, splat_error *error)
 {
-    SPLAT_TRY(splat_option_check_all(splat_scene_options_table, splat_n_scene_options, o, error));
+    SPLAT_TRY(splat_option_check_all(&splat_scene_options_table, o, error));
     if (o->resolution == 0)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "resolution is 0; it must be -1 (automatic), a divisor (1, 2, "
                           "4, 8, 16, 32, 64) or a width in pixels");
@@ -41,8 +45,8 @@ splat_status splat_scene_options_copy(splat_scene_options *copy, const splat_sce
 {
     bool failed = false;
     *copy = *options;
-    for (size_t i = 0; i < splat_n_scene_options; i++) {
-        const splat_option_row *row = &splat_scene_options_table[i].row;
+    for (size_t i = 0; i < splat_scene_options_table.n; i++) {
+        const splat_option_row *row = &splat_scene_options_table.rows[i].row;
         if (row->kind != SPLAT_OPTION_TEXT || !*splat_option_text(row, options)) continue;
         char **text = splat_option_text(row, copy);
         *text = strdup(*text);
@@ -53,8 +57,8 @@ splat_status splat_scene_options_copy(splat_scene_options *copy, const splat_sce
 
 void splat_scene_options_free(splat_scene_options *options)
 {
-    for (size_t i = 0; i < splat_n_scene_options; i++) {
-        const splat_option_row *row = &splat_scene_options_table[i].row;
+    for (size_t i = 0; i < splat_scene_options_table.n; i++) {
+        const splat_option_row *row = &splat_scene_options_table.rows[i].row;
         if (row->kind != SPLAT_OPTION_TEXT) continue;
         free(*splat_option_text(row, options));
         *splat_option_text(row, options) = NULL;

@@ -5,8 +5,7 @@
 #include "base/option_table.h"
 #include "splatsmith/scene.h"
 
-extern const splat_option splat_scene_options_table[];
-extern const size_t splat_n_scene_options;
+extern const splat_option_table splat_scene_options_table;
 
 /* Whether every number of the options is possible. ARGUMENT, naming the first that is not. */
 splat_status splat_scene_options_check(const splat_scene_options *options, splat_error *error);

@@ -1,7 +1,8 @@
-/* The options of a trainer: defaults and ranges. */
+/* The options of a trainer: defaults, ranges and presets. */
 #include "train/train_options.h"
 
 #include "base/options.h"
+#include "io/option_text.h"
 #include "train/density/strategy.h"
 #include "train/parts/regularizer.h"
 #include "train/state.h"
@@ -16,20 +17,51 @@
 #define SPLAT_ROW_REGULARIZATION(type, name, field)                                                                    \
     SPLAT_ROW_CHOICE(type, name, field, splat_regularization, SPLAT_WORDS_REGULARIZATION)
 
-const splat_train_option splat_train_options_table[] = {
-#define SPLAT_TRAIN_OPTION(row, name, field, kind, start, low, high, effect, other)                                    \
-    [row] = {SPLAT_ROW_##kind(splat_train_options, name, field), (double)(start), (double)(low), (double)(high),       \
-             SPLAT_CHANGES_##effect, (double)(other)},
+/* Rows have their places in checkpoints and reports. */
+enum {
+#define SPLAT_TRAIN_OPTION(row, name, field, kind, start, low, high, effect, other) ROW_##name = row,
 #include "splatsmith/train_options.def"
 };
-const size_t splat_n_train_options = sizeof splat_train_options_table / sizeof splat_train_options_table[0];
+
+static const splat_option rows[] = {
+#define SPLAT_TRAIN_OPTION(row, name, field, kind, start, low, high, effect, other)                                    \
+    [row] = {SPLAT_ROW_##kind(splat_train_options, name, field), (double)(start), (double)(low), (double)(high),       \
+             false, SPLAT_SAVED_CHECKPOINT},
+#include "splatsmith/train_options.def"
+};
+const splat_option_table splat_train_options_table = SPLAT_OPTION_TABLE(splat_train_options, rows);
+
+const splat_option_trial splat_train_option_trials[] = {
+#define SPLAT_TRAIN_OPTION(row, name, field, kind, start, low, high, effect, other)                                    \
+    [row] = {SPLAT_CHANGES_##effect, (double)(other)},
+#include "splatsmith/train_options.def"
+};
+
+static const struct {
+    const char *preset;
+    size_t row;
+    double value;
+} presets[] = {
+#define SPLAT_TRAIN_PRESET(preset, name, value) {#preset, ROW_##name, (double)(value)},
+#include "splatsmith/train_options.def"
+};
 
 void splat_train_options_init_sized(splat_train_options *options, size_t size)
 {
-    splat_train_options defaults = {0};
-    for (size_t i = 0; i < splat_n_train_options; i++)
-        splat_option_set(&splat_train_options_table[i].row, &defaults, splat_train_options_table[i].start);
-    splat_options_give(options, size, &defaults, sizeof defaults);
+    splat_option_defaults(&splat_train_options_table, options, size);
+}
+
+splat_status splat_train_options_set(splat_train_options *options, const char *name, const char *text,
+                                     splat_error *error)
+{
+    return splat_option_set_text(&splat_train_options_table, options, name, text, error);
+}
+
+void splat_train_options_apply_preset(splat_train_options *options, const char *preset)
+{
+    for (size_t i = 0; i < sizeof presets / sizeof presets[0]; i++)
+        if (strcmp(presets[i].preset, preset) == 0)
+            splat_option_set(&rows[presets[i].row].row, options, presets[i].value);
 }
 
 splat_status splat_train_options_check(const splat_train_options *o, splat_error *error)
@@ -38,13 +70,7 @@ splat_status splat_train_options_check(const splat_train_options *o, splat_error
     splat_train_options_init(&own);
     SPLAT_TRY(splat_options_take(&own, o, "splat_train_options", error));
     o = &own;
-    for (size_t i = 0; i < splat_n_train_options; i++) {
-        const splat_train_option *option = &splat_train_options_table[i];
-        double value = splat_option_get(&option->row, o);
-        if (!(value >= option->low && value <= option->high))
-            return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`%s` must be between %g and %g, not %g", option->row.name,
-                              option->low, option->high, value);
-    }
+    SPLAT_TRY(splat_option_check_all(&splat_train_options_table, o, error));
     if (o->coarse.regularization != SPLAT_REGULARIZE_NONE && !o->regularizer)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "options with a regularization are made by splat_train_options_init_coarse");

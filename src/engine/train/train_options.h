@@ -4,6 +4,7 @@
 #define SPLAT_TRAIN_TRAIN_OPTIONS_H
 
 #include "base/option_table.h"
+#include "splatsmith/train.h"
 
 /* Where the tests see an option at work; see the .def. */
 typedef enum splat_option_effect {
@@ -19,15 +20,17 @@ typedef enum splat_option_effect {
     SPLAT_CHANGES_DEPTH
 } splat_option_effect;
 
-typedef struct splat_train_option {
-    splat_option_row row;
-    double start, low, high;
+typedef struct splat_option_trial {
     splat_option_effect effect;
     double other; /* a value that has the effect */
-} splat_train_option;
+} splat_option_trial;
 
 /* In the order of checkpoints and reports. */
-extern const splat_train_option splat_train_options_table[];
-extern const size_t splat_n_train_options;
+extern const splat_option_table splat_train_options_table;
+/* Of each row. */
+extern const splat_option_trial splat_train_option_trials[];
+
+/* Sets what the PRESET lines of that name say; a name without lines changes nothing. */
+void splat_train_options_apply_preset(splat_train_options *options, const char *preset);
 
 #endif

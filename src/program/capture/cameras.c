@@ -8,6 +8,7 @@
 #include "io/json.h"
 #include "io/metashape/metashape.h"
 #include "io/opensfm/opensfm.h"
+#include "io/option_text.h"
 #include "io/polycam/polycam.h"
 #include "io/realitycapture/realitycapture.h"
 #include "io/transforms.h"
@@ -15,6 +16,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -28,10 +30,27 @@
 
 /* ---------------------------------------------------------------- options */
 
+#define SPLAT_ROW_MATCHER(type, name, field)                                                                           \
+    SPLAT_ROW_CHOICE(type, name, field, splat_matcher, SPLAT_WORDS_MATCHER)
+#define SPLAT_ROW_MAPPER(type, name, field) SPLAT_ROW_CHOICE(type, name, field, splat_mapper, SPLAT_WORDS_MAPPER)
+#define SPLAT_ROW_CAMERA_QUALITY(type, name, field)                                                                    \
+    SPLAT_ROW_CHOICE(type, name, field, splat_camera_quality, SPLAT_WORDS_CAMERA_QUALITY)
+
+static const splat_option rows[] = {
+#define SPLAT_OPTION(field, kind, start, range) SPLAT_OPTION_OF(splat_cameras_options, field, kind, start, range)
+#include "splatsmith/cameras_options.def"
+};
+static const splat_option_table table = SPLAT_OPTION_TABLE(splat_cameras_options, rows);
+
 void splat_cameras_options_init_sized(splat_cameras_options *options, size_t size)
 {
-    const splat_cameras_options defaults = {.size = sizeof defaults, .matcher = SPLAT_MATCHER_AUTO};
-    splat_options_give(options, size, &defaults, sizeof defaults);
+    splat_option_defaults(&table, options, size);
+}
+
+splat_status splat_cameras_options_set(splat_cameras_options *options, const char *name, const char *text,
+                                       splat_error *error)
+{
+    return splat_option_set_text(&table, options, name, text, error);
 }
 
 /* COLMAP's name of a camera model in any case of letters; NULL: unknown. */
@@ -58,19 +77,10 @@ splat_status splat_cameras_options_check(const splat_cameras_options *o, splat_e
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no photos were named");
     if (!o->folder || !*o->folder)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "name the scene to write with `output`");
-    if (o->threads < 0) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`threads` is %d, and cannot be", o->threads);
-    if (o->n_frames < 0 || o->n_frames == 1 || o->n_frames == 2)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`frames` must be at least 3, not %d", o->n_frames);
+    SPLAT_TRY(splat_option_check_all(&table, o, error));
     if (!is_chosen_by_us(o->camera_model) && !find_model(o->camera_model))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`camera_model` must be auto or a camera model of COLMAP, such "
                           "as PINHOLE, SIMPLE_RADIAL, OPENCV or OPENCV_FISHEYE, not '%.100s'", o->camera_model);
-    if (o->matcher < SPLAT_MATCHER_AUTO || o->matcher > SPLAT_MATCHER_VOCAB_TREE)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`matcher` is %d, which is none", (int)o->matcher);
-    if (o->quality < SPLAT_CAMERA_QUALITY_AUTO || o->quality > SPLAT_CAMERA_QUALITY_HIGH)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`camera_quality` is %d; it must be one of "
-                          SPLAT_WORDS_CAMERA_QUALITY, (int)o->quality);
-    if (o->mapper < SPLAT_MAPPER_AUTO || o->mapper > SPLAT_MAPPER_GLOBAL)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`mapper` is %d, which is none", (int)o->mapper);
     if (o->matcher == SPLAT_MATCHER_VOCAB_TREE && !o->vocab_tree)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the matcher vocab_tree needs the file of a vocabulary tree, "
                           "`vocab_tree`: COLMAP's site has them, of FLANN for COLMAP up to 3.11, of faiss for "

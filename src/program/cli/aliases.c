@@ -15,6 +15,8 @@ static const alias aliases[] = {
     {"quality", "high", "strategy", "mcmc", false},
     {"optimize_memory", NULL, "sh_storage", "float16", false},
     {"low_dram", NULL, "image_cache_gb", "0.25", true},
+    {"use_marching_cubes", NULL, "method", "marching_cubes", false},
+    {"use_centers_to_extract_mesh", NULL, "points", "centers", false},
 };
 
 static const cli_option *find(const cli_command *command, const char *name)

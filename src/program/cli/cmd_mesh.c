@@ -99,7 +99,6 @@ static const struct {
     unsigned ways; /* those that it shapes */
 } limited[] = {
     {"points", POISSON},
-    {"use_centers_to_extract_mesh", POISSON},
     {"surface_level", LEVEL | CUBES},
     {"surface_points", LEVEL | DEPTH | VIEWS},
     {"mesh_extraction_resolution_factor", POISSON | TSDF},
@@ -136,17 +135,8 @@ static void tell_without_effect(const cli_values *values, const splat_mesh_extra
 static bool fill_options(const cli_values *values, splat_mesh_extract_options *options)
 {
     *options = values->mesh;
-    options->method = strcmp(values->mesh_method, "tsdf") == 0             ? SPLAT_MESH_TSDF
-                      : strcmp(values->mesh_method, "marching_cubes") == 0 ? SPLAT_MESH_MARCHING_CUBES
-                                                                           : SPLAT_MESH_POISSON;
-    if (values->use_marching_cubes) options->method = SPLAT_MESH_MARCHING_CUBES;
-    options->points = strcmp(values->mesh_points, "depth") == 0     ? SPLAT_MESH_POINTS_DEPTH
-                      : strcmp(values->mesh_points, "centers") == 0 ? SPLAT_MESH_POINTS_CENTERS
-                      : strcmp(values->mesh_points, "views") == 0   ? SPLAT_MESH_POINTS_VIEWS
-                                                                    : SPLAT_MESH_POINTS_LEVEL;
     options->max_host_bytes = (uint64_t)(values->max_host_memory * SPLAT_GIB);
     if (values->surface_levels && !cli_given(values, "points")) options->points = SPLAT_MESH_POINTS_LEVEL;
-    if (values->use_centers) options->points = SPLAT_MESH_POINTS_CENTERS;
     if (values->surface_levels && !read_levels(values->surface_levels, options)) return false;
     return cli_read_box(values, &options->has_bbox, options->bbox_low, options->bbox_high);
 }

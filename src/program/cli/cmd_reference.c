@@ -31,8 +31,8 @@ static void print_range(const cli_option *option)
     char low[32], high[32];
     const cli_range range = cli_option_range(option);
     if (!has_range(option, range)) return;
-    cli_limit_text(range.low, low);
-    cli_limit_text(range.high, high);
+    splat_option_limit_text(range.low, low);
+    splat_option_limit_text(range.high, high);
     if (range.high < 1e8) printf(" From %s to %s%s.", low, high, range.or_zero ? ", or 0" : "");
     else printf(" At least %s%s.", low, range.or_zero ? ", or 0" : "");
 }

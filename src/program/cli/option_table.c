@@ -32,23 +32,36 @@
 #define IGNORED_TEXT(metavar) ADVANCED(IGNORED), TEXT(ignored_text, metavar)
 #define IGNORED_FLAG ADVANCED(IGNORED), FLAG(ignored_flag)
 
-/* Lines of the tables of options by their kinds; what follows the field is a number's range. */
-#define LINE_INT(field, ...) INT(field, __VA_ARGS__)
-#define LINE_SIZE(field, ...) SIZE(field, __VA_ARGS__)
-#define LINE_FLAG(field, ...) FLAG(field)
-#define LINE_REAL(field, ...) REAL(field, __VA_ARGS__)
-#define LINE_DOUBLE(field, ...) DOUBLE(field, __VA_ARGS__)
-#define LINE_GIB(field, ...) GIB(field, __VA_ARGS__)
-#define LINE_COUNT(field, ...) COUNT(field, __VA_ARGS__)
-#define LINE_U64(field, ...) SEED(field)
-#define LINE_FOLDER(field, ...) TEXT(field, "FOLDER")
-#define LINE_FOLDER_OR_NONE(field, ...) TEXT(field, "FOLDER|none")
-#define LINE_SH_STORAGE(field, ...) WORD(field, splat_sh_storage, SPLAT_WORDS_SH_STORAGE)
-#define LINE_OPTIMIZER_STORAGE(field, ...) WORD(field, splat_optimizer_storage, SPLAT_WORDS_OPTIMIZER_STORAGE)
-#define LINE_MASK_MODE(field, ...) WORD(field, splat_mask_mode, SPLAT_WORDS_MASK_MODE)
-#define LINE_SAMPLE_SCENE(field, ...) WORD(field, splat_sample_scene, SPLAT_WORDS_SAMPLE_SCENE)
-#define LINE_SAMPLE_DISTORTION(field, ...) WORD(field, splat_sample_distortion, SPLAT_WORDS_SAMPLE_DISTORTION)
-#define LINE_UNDISTORT(field, ...) WORD(field, splat_undistort, SPLAT_WORDS_UNDISTORT)
+/* A line of a table of options of splatsmith/, by its kind: `at` is its field in cli_values. The number's range, where
+ * none follows, is that of the field's line. */
+#define LIBRARY_LINE(part, name, field, kind, letter, aliases, commands, level, group, help, fallback)                 \
+    {#name, letter, aliases, commands, level(group), LINE_##kind(part.field, SHARED), help, fallback},
+#define LINE_INT(at, ...) INT(at, __VA_ARGS__)
+#define LINE_SIZE(at, ...) SIZE(at, __VA_ARGS__)
+#define LINE_FLAG(at, ...) FLAG(at)
+#define LINE_REAL(at, ...) REAL(at, __VA_ARGS__)
+#define LINE_DOUBLE(at, ...) DOUBLE(at, __VA_ARGS__)
+#define LINE_GIB(at, ...) GIB(at, __VA_ARGS__)
+#define LINE_COUNT(at, ...) COUNT(at, __VA_ARGS__)
+#define LINE_U64(at, ...) SEED(at)
+#define LINE_FOLDER(at, ...) TEXT(at, "FOLDER")
+#define LINE_FOLDER_OR_NONE(at, ...) TEXT(at, "FOLDER|none")
+#define LINE_FILE(at, ...) TEXT(at, "FILE")
+#define LINE_MODEL(at, ...) TEXT(at, "MODEL")
+#define LINE_PROGRAM(at, ...) TEXT(at, "PROGRAM")
+#define LINE_ADDRESS(at, ...) TEXT(at, "ADDRESS")
+#define LINE_SH_STORAGE(at, ...) WORD(at, splat_sh_storage, SPLAT_WORDS_SH_STORAGE)
+#define LINE_OPTIMIZER_STORAGE(at, ...) WORD(at, splat_optimizer_storage, SPLAT_WORDS_OPTIMIZER_STORAGE)
+#define LINE_MASK_MODE(at, ...) WORD(at, splat_mask_mode, SPLAT_WORDS_MASK_MODE)
+#define LINE_UNDISTORT(at, ...) WORD(at, splat_undistort, SPLAT_WORDS_UNDISTORT)
+#define LINE_SAMPLE_SCENE(at, ...) WORD(at, splat_sample_scene, SPLAT_WORDS_SAMPLE_SCENE)
+#define LINE_SAMPLE_DISTORTION(at, ...) WORD(at, splat_sample_distortion, SPLAT_WORDS_SAMPLE_DISTORTION)
+#define LINE_MESH_METHOD(at, ...) WORD(at, splat_mesh_method, SPLAT_WORDS_MESH_METHOD)
+#define LINE_MESH_POINT_SOURCE(at, ...) WORD(at, splat_mesh_point_source, SPLAT_WORDS_MESH_POINT_SOURCE)
+#define LINE_TEXTURE_BAKE(at, ...) WORD(at, splat_texture_bake, SPLAT_WORDS_TEXTURE_BAKE)
+#define LINE_MATCHER(at, ...) WORD(at, splat_matcher, SPLAT_WORDS_MATCHER)
+#define LINE_MAPPER(at, ...) WORD(at, splat_mapper, SPLAT_WORDS_MAPPER)
+#define LINE_CAMERA_QUALITY(at, ...) WORD(at, splat_camera_quality, SPLAT_WORDS_CAMERA_QUALITY)
 
 const char *const cli_group_titles[CLI_N_GROUPS] = {
     "Input", "Output", "Scene", "Training", "Mip filter and sampling", "Learning rates", "Density control",
@@ -60,8 +73,7 @@ const char *const cli_group_titles[CLI_N_GROUPS] = {
  * meaning; the library checks again. */
 const cli_option cli_options[] = {
     /* the scene */
-#define SPLAT_OPTION_LINE(name, field, kind, letter, aliases, commands, level, group, help, fallback)                  \
-    {#name, letter, aliases, commands, level(group), LINE_##kind(scene.field, SHARED), help, fallback},
+#define SPLAT_OPTION_LINE(...) LIBRARY_LINE(scene, __VA_ARGS__)
 #include "splatsmith/scene_options.def"
 
     /* input */
@@ -141,16 +153,6 @@ const cli_option cli_options[] = {
     {"bboxmin", 'b', NULL, EXPORT, STAGE(OUTPUT), TEXT(bbox_min, "X,Y,Z"),
      "remove Gaussians with their centres outside a box, whose lower corner this is, in the world; as of mesh", ""},
     {"bboxmax", 'B', NULL, EXPORT, STAGE(OUTPUT), TEXT(bbox_max, "X,Y,Z"), "upper corner of that box", ""},
-    {"min_opacity", 0, NULL, EXPORT, BASIC(OUTPUT), DOUBLE(clean.min_opacity, SHARED),
-     "remove Gaussians with less opacity; 0: none", NULL},
-    {"max_size", 0, NULL, EXPORT, BASIC(OUTPUT), DOUBLE(clean.max_size, SHARED),
-     "remove Gaussians with a standard deviation above this share of the diagonal of the box, or without one of the "
-     "box that holds 98 % of the centres along each axis; 0: none", NULL},
-    {"outlier_std", 0, NULL, EXPORT, ADVANCED(OUTPUT), DOUBLE(clean.outlier_std, SHARED),
-     "of the rest, remove Gaussians farther from their neighbours than the mean and this many deviations; 0: none",
-     NULL},
-    {"outlier_neighbors", 0, NULL, EXPORT, ADVANCED(OUTPUT), COUNT(clean.outlier_neighbors, SHARED),
-     "neighbours that tell a lonely Gaussian, itself among them", NULL},
     {"up_axis", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(up_axis, "x|y|z|-x|-y|-z"),
      "turn the splat, colours included, until this axis points up", "the scene's"},
     {"scene_up", 0, NULL, EXPORT, ADVANCED(OUTPUT), CHOICE(scene_up, "x|y|z|-x|-y|-z"),
@@ -180,28 +182,14 @@ const cli_option cli_options[] = {
      "of --random_views: the same seed gives the same views", NULL},
     {"skip_test", 0, NULL, RENDER, ADVANCED(OUTPUT), FLAG(skip_test), "leave the test views out", NULL},
 
+#define SPLAT_OPTION_LINE(...) LIBRARY_LINE(clean, __VA_ARGS__)
+#include "splatsmith/clean_options.def"
+
     /* cameras of photos */
     {"output", 'o', "output_dir", CAMERAS, BASIC(OUTPUT), TEXT(output, "SCENE"),
      "the scene to write; the same command goes on where it was stopped", ""},
-    {"camera_model", 0, NULL, TRAIN | CAMERAS, ADVANCED(SCENE), TEXT(cameras.camera_model, "MODEL"),
-     "of photos alone: COLMAP's camera model", "OPENCV for 20 photos of one camera and more, else SIMPLE_RADIAL"},
-    {"matcher", 0, NULL, TRAIN | CAMERAS, STAGE(SCENE), WORD(cameras.matcher, splat_matcher, SPLAT_WORDS_MATCHER),
-     "of photos alone, which COLMAP compares: exhaustive: all; sequential: neighbours by name; vocab_tree: those that "
-     "look alike, by --vocab_tree; auto: all of up to 150 (with COLMAP for CUDA 300), else by the tree, if one is "
-     "given, else neighbours, and with GPS in the EXIF of most those nearby", NULL},
-    {"camera_quality", 0, NULL, TRAIN | CAMERAS, ADVANCED(SCENE),
-     WORD(cameras.quality, splat_camera_quality, SPLAT_WORDS_CAMERA_QUALITY),
-     "of photos alone, how finely COLMAP looks at them: low: 1000 pixels and 2048 features of each; medium: 1600 and "
-     "4096; high: 2400 and 8192; auto: high with COLMAP for CUDA, else medium", NULL},
-    {"vocab_tree", 0, NULL, TRAIN | CAMERAS, ADVANCED(SCENE), TEXT(cameras.vocab_tree, "FILE"),
-     "of many photos alone: a vocabulary tree of COLMAP's site, of FLANN up to COLMAP 3.11, of faiss from 3.12 on", ""},
-    {"mapper", 0, NULL, TRAIN | CAMERAS, ADVANCED(SCENE), WORD(cameras.mapper, splat_mapper, SPLAT_WORDS_MAPPER),
-     "of photos alone: incremental, or global, which COLMAP has from 4.0 on; auto: global for more than 300 photos "
-     "whose EXIF tells focal lengths, where there is one, else incremental", NULL},
-    {"frames", 0, "n_frames", TRAIN | CAMERAS, BASIC(SCENE), INT(cameras.n_frames, 3, 100000),
-     "of a video: how many photos it becomes, of each few frames the sharpest", "2 a second, at most 300"},
-    {"colmap", 0, NULL, TRAIN | CAMERAS, ADVANCED(MACHINE), TEXT(cameras.colmap, "PROGRAM"),
-     "for photos alone: COLMAP's program, 3.6 to 4.1", "colmap"},
+#define SPLAT_OPTION_LINE(...) LIBRARY_LINE(cameras, __VA_ARGS__)
+#include "splatsmith/cameras_options.def"
 
     /* scene */
 
@@ -231,7 +219,7 @@ const cli_option cli_options[] = {
     {"quality", 0, NULL, STEPS, STAGE(DENSITY), CHOICE(quality, "normal|high"),
      "high: the best figures that were measured, for more time; the same as --strategy mcmc", NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, level, group, help, fallback)        \
-    {#name, letter, aliases, commands, level(group), LINE_##kind(train.field, low, high), help, fallback},
+    LIBRARY_LINE(train, name, field, kind, letter, aliases, commands, level, group, help, fallback)
 #define SPLAT_TRAIN_SHORTHAND(name, commands, level, group, help)                                                      \
     {#name, 0, NULL, commands, level(group), FLAG(name), help, NULL},
 #include "splatsmith/train_options.def"
@@ -356,15 +344,10 @@ const cli_option cli_options[] = {
     {"output", 'o', "mesh_output,mesh_output_dir", MESH_ALONE, BASIC(OUTPUT), TEXT(output, "FILE,...|FOLDER"),
      "what to write: {meshes written}, several with commas between; with several levels the names get _level03 and "
      "so on; in a FOLDER mesh.ply and, where there is one, SuGaR's name", "mesh/iteration_N in the model folder"},
-    {"method", 0, NULL, MESH, STAGE(MESH), CHOICE(mesh_method, "poisson|tsdf|marching_cubes"),
-     "poisson: screened Poisson reconstruction of surface points; tsdf: fusion of depth maps; marching_cubes: levels "
-     "of the splat's density on a sparse grid", NULL},
+#define SPLAT_OPTION_LINE(...) LIBRARY_LINE(mesh, __VA_ARGS__)
+#include "splatsmith/mesh_options.def"
     {"use_marching_cubes", 0, NULL, MESH, ADVANCED(MESH), FLAG(use_marching_cubes),
      "the same as --method marching_cubes", NULL},
-    {"points", 0, NULL, MESH, STAGE(MESH), CHOICE(mesh_points, "level|depth|centers|views"),
-     "poisson: where the points lie. level: where the splat's density passes a level along the rays of the training "
-     "views; depth: at their median depth; centers: at the centres of the Gaussians; views: at the depth that several "
-     "views agree on", "views; level with --surface_level"},
     {"surface_level", 'l', "surface_levels", MESH, STAGE(MESH), TEXT(surface_levels, "X,..."),
      "level, marching_cubes: that density, above 0 and below 1; several with commas between make a mesh each", "0.3"},
     {"use_centers_to_extract_mesh", 0, NULL, MESH, ADVANCED(MESH), FLAG(use_centers), "the same as --points centers",
@@ -376,96 +359,19 @@ const cli_option cli_options[] = {
      "surface, look through at a surface that views agree on", NULL},
     {"min_views", 0, NULL, EXPORT, BASIC(OUTPUT), INT(min_views, 0, 100000),
      "remove Gaussians that fewer training views show, in a pixel that they give 1/255 at least; 0: none", NULL},
-    {"surface_points", 0, NULL, MESH, ADVANCED(MESH), COUNT(mesh.n_points, SHARED),
-     "level, depth: points to take from the training views, for each level; views: the most to take", NULL},
-    {"mesh_extraction_resolution_factor", 0, NULL, MESH, ADVANCED(MESH), REAL(mesh.resolution_factor, SHARED),
-     "look at the splat in pictures whose sides are so many times those of the training views", NULL},
-    {"poisson_depth", 0, NULL, MESH, STAGE(MESH), INT(mesh.poisson_depth, SHARED),
-     "poisson: levels of the octree, 6 to 12; one more is half the cell. 0: as the points lie close, 10 at most, and "
-     "fewer where --max_host_memory asks for it", NULL},
-    {"density_quantile", 0, "vertices_density_quantile", MESH, ADVANCED(MESH), DOUBLE(mesh.density_quantile, SHARED),
-     "poisson: remove this share of the vertices, those with the fewest points around", NULL},
-    {"support_trim", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.support_trim, SHARED),
-     "poisson: remove surface farther from the nearest point than this many cells, or spacings of the points there; 0: "
-     "keep it", NULL},
-    {"voxel_size", 0, NULL, MESH, STAGE(MESH), DOUBLE(mesh.voxel_size, SHARED),
-     "tsdf, marching_cubes: side of a voxel in scene units; 0: a 320th of the box, or with tsdf what fits in "
-     "--max_host_memory", NULL},
-    {"least_scale", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.least_scale, SHARED),
-     "marching_cubes: Gaussians are at least this many voxels thick; less gives thin sheets holes", NULL},
-    {"outlier_neighbors", 0, NULL, MESH, ADVANCED(MESH), COUNT(mesh.outlier_neighbors, SHARED),
-     "poisson: neighbours that tell a lonely surface point; 0: all points are kept", NULL},
-    {"outlier_std", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.outlier_std, SHARED),
-     "poisson: points farther from their neighbours than the mean and this many deviations go", NULL},
-    {"project_mesh_on_surface_points", 0, NULL, MESH, ADVANCED(MESH), FLAG(mesh.project),
-     "poisson: move vertices along their normals to the nearest surface point, where no face turns over", NULL},
-    {"max_depth", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.max_depth, SHARED),
-     "tsdf: leave out what is farther from its camera; 0: nothing", NULL},
-    {"min_alpha", 0, NULL, MESH, ADVANCED(MESH), REAL(mesh.min_alpha, SHARED),
-     "depth, views, tsdf: pixels with less opacity show no surface", NULL},
-    {"planes", 0, NULL, MESH, ADVANCED(MESH), FLAG(mesh.planes),
-     "views: where the photos are plain, take the planes that the rims of the plain parts lie on", "True"},
-    {"remove_sky", 0, NULL, MESH, ADVANCED(MESH), FLAG(mesh.remove_sky),
-     "views, with --planes: beyond the foreground's box, what is plain in the photos and on no plane, or lies where "
-     "they contradict it, makes no surface", "True"},
     {"bboxmin", 'b', NULL, MESH | REFINE, STAGE(MESH), TEXT(bbox_min, "X,Y,Z"),
      "lower corner of the foreground, in the world; with --background False nothing lies outside",
      "the scene's extent around the cameras"},
     {"bboxmax", 'B', NULL, MESH | REFINE, STAGE(MESH), TEXT(bbox_max, "X,Y,Z"), "upper corner of the foreground",
      "the scene's extent around the cameras"},
-    {"center_bbox", 0, NULL, MESH, ADVANCED(MESH), FLAG(mesh.center_bbox),
-     "the default box lies around the cameras' mean, not around the origin", "True"},
-    {"background", 0, NULL, MESH, STAGE(MESH), FLAG(mesh.background),
-     "poisson: also a mesh of what lies around the box, up to four times as far; tsdf, marching_cubes: "
-     "levels of larger voxels around the box, as far as there is surface", "True"},
-    {"target_vertices", 'v', "n_vertices_in_mesh", MESH, BASIC(MESH),
-     COUNT(mesh.target_vertices, SHARED), "simplify to about N vertices; 0: not at all", NULL},
-    {"decimation_target", 'd', NULL, MESH, ADVANCED(MESH), COUNT(mesh.target_vertices, SHARED),
-     "the same as --target_vertices", NULL},
-    {"min_component_faces", 0, NULL, MESH, ADVANCED(MESH), COUNT(mesh.min_component_faces, SHARED),
-     "remove pieces with fewer faces", NULL},
-    {"least_seen", 0, NULL, MESH, ADVANCED(MESH), DOUBLE(mesh.least_seen, SHARED),
-     "remove pieces of which the training views see less than this share of the faces", NULL},
-    {"unseen_rim", 0, NULL, MESH, ADVANCED(MESH), INT(mesh.unseen_rim, SHARED),
-     "remove faces that no training view sees, but for so many around those that one sees; -1: remove none", NULL},
     {"max_host_memory", 0, NULL, MESH | TEXTURE, STAGE(MEMORY), GIB(max_host_memory, 0, 1e6),
      "refuse what may need more host memory, beside decoded photos; 0: no limit", NULL},
 
     /* texture */
     {"output", 'o', NULL, TEXTURE, BASIC(OUTPUT), TEXT(output, "FILE,..."),
      "what to write: .glb, .obj, .ply; several with commas between", "textured.glb in the folder of -m"},
-    {"bake", 0, NULL, TEXTURE | PIPELINE, STAGE(MESH), WORD(texture.bake, splat_texture_bake, "photos|gaussians"),
-     "photos: the photos, levelled and blended; gaussians: the average of the views of the bound Gaussians, as SuGaR",
-     NULL},
-    {"texel_density", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), DOUBLE(texture.texel_density, SHARED),
-     "texels for a pixel of the best photo of a place", NULL},
-    {"texture_size", 0, NULL, TEXTURE | PIPELINE, STAGE(MESH), INT(texture.texture_size, SHARED),
-     "sides of the texture, one page that is filled; 0: what --texel_density asks for", NULL},
-    {"max_texture", 0, NULL, TEXTURE | PIPELINE, STAGE(MESH), INT(texture.max_texture, SHARED),
-     "largest sides of a page; what does not fit goes on to more pages", NULL},
-    {"square_size", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), INT(texture.square_size, SHARED),
-     "SuGaR's packing: texels of the square that two triangles share; 0: charts", NULL},
-    {"reject_outliers", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), FLAG(texture.reject_outliers),
-     "photos: leave views out in which a triangle has another colour than in the rest", NULL},
-    {"level_exposure", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), FLAG(texture.level_exposure),
-     "photos: make brightness and colour of the photos alike", NULL},
-    {"texture_polish", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), INT(texture.polish_steps, SHARED),
-     "photos: steps in which the texture learns to look like the photos; 0: none", NULL},
-    {"gaussians_per_triangle", 'g', "n_gaussians_per_surface_triangle", TEXTURE, STAGE(MESH),
-     INT(texture.gaussians_per_triangle, 0, 6), "of the bound splat: 1, 3, 4 or 6", "by the counts"},
-    {"postprocess_mesh", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), FLAG(texture.postprocess_mesh),
-     "take the thin rim of the mesh away, as the bound Gaussians show it", NULL},
-    {"postprocess_density_threshold", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH),
-     REAL(texture.postprocess_density_threshold, SHARED),
-     "a triangle of the rim stays when the density at its centre is above X", NULL},
-    {"postprocess_iterations", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH),
-     INT(texture.postprocess_iterations, SHARED), "rings of triangles that may go", NULL},
-    {"two_bands", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), FLAG(texture.two_bands),
-     "photos: take details from one photo a place, and average the rest", NULL},
-    {"jpeg_quality", 0, NULL, TEXTURE | PIPELINE, STAGE(MESH), INT(texture.jpeg_quality, SHARED),
-     "write the texture as JPEG of this quality; 0: as PNG", NULL},
-    {"lit", 0, NULL, TEXTURE | PIPELINE, ADVANCED(MESH), FLAG(texture.is_lit),
-     "GLB, OBJ: a standard material, which lamps light; else the texture is shown as it is", NULL},
+#define SPLAT_OPTION_LINE(...) LIBRARY_LINE(texture, __VA_ARGS__)
+#include "splatsmith/texture_options.def"
 
     /* evaluation and saving */
     {"test_iterations", 0, NULL, TRAIN | COARSE | REFINE, STAGE(SAVING), INTS(test_iterations),
@@ -511,7 +417,7 @@ const cli_option cli_options[] = {
 
     /* sample scene */
 #define SPLAT_OPTION_LINE(name, field, kind, level, help)                                                              \
-    {#name, 0, NULL, SAMPLE, level(SAMPLE), LINE_##kind(sample.field, SHARED), help, NULL},
+    LIBRARY_LINE(sample, name, field, kind, 0, NULL, SAMPLE, level, SAMPLE, help, NULL)
 #include "splatsmith/sample_options.def"
 
     /* machine */
@@ -542,17 +448,13 @@ const cli_option cli_options[] = {
      "listen for the network viewers of the original 3D Gaussian splatting (SIBR), at this port (0: any that is free; "
      "without a port: 6009, or the next one that is not busy); "
      "their protocol knows no token: who reaches the port may look and hold the training", "not listened for"},
-    {"sibr_host", 0, NULL, VIEW | TRAIN | COARSE | REFINE, ADVANCED(MACHINE), TEXT(viewer.sibr_host, "ADDRESS"),
-     "the address of this machine where --sibr listens; any but 127.0.0.1 lets in whoever reaches it", "127.0.0.1"},
     {"viewer_budget", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MACHINE), DOUBLE(viewer_budget, 0.1, 100),
      "percent of the time of the training that pictures of --viewer and --sibr may take while somebody looks", NULL},
     {"viewer_stay", 0, NULL, ALONE(TRAIN | COARSE | REFINE), ADVANCED(MACHINE), FLAG(viewer_stay),
      "after the training go on showing its splat, until Ctrl-C",
      "True in a terminal where a page is open at the end, or none ever was; else False"},
-    {"viewer_pause_limit", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MACHINE), DOUBLE(viewer.pause_limit, 0.1, 1e9),
-     "a pause ends by itself when no viewer has been connected for so many seconds", NULL},
-    {"viewer_host", 0, NULL, VIEW | TRAIN | COARSE | REFINE, STAGE(MACHINE), TEXT(viewer.host, "ADDRESS"),
-     "the address of this machine to listen at; 0.0.0.0 lets others in who know the token, unencrypted", "127.0.0.1"},
+#define SPLAT_OPTION_LINE(...) LIBRARY_LINE(viewer, __VA_ARGS__)
+#include "splatsmith/viewer_options.def"
 
     /* monitor */
     {"pid", 'p', NULL, MONITOR, BASIC(INPUT), INT(monitor_pid, 1, INT_MAX),
@@ -627,27 +529,39 @@ const cli_option cli_options[] = {
     {"port", 0, NULL, TRAIN, IGNORED_TEXT("N"), "for SIBR's network viewer, which --sibr listens for", NULL},
 };
 
-cli_range cli_option_range(const cli_option *option)
+/* The range of a field of the library's structs, from its line. */
+static cli_range shared_range(size_t offset)
 {
-    enum { RANGE, OR_ZERO };
     static const struct { size_t offset; cli_range range; } shared[] = {
 #define LIMITS_RANGE(low, high) {low, high, false}
 #define LIMITS_OR_ZERO(low, high) {low, high, true}
-#define LIMITS_FREE {0, ANY, false}
+#define LIMITS_FREE {0, 0, false}
 #define SPLAT_OPTION(field, kind, start, range, saved) {offsetof(cli_values, scene.field), LIMITS_##range},
 #include "splatsmith/scene_options.def"
 #define SPLAT_OPTION(field, kind, start, other, range) {offsetof(cli_values, sample.field), LIMITS_##range},
 #include "splatsmith/sample_options.def"
-#define ROW(group, field, zero, low, high) {offsetof(cli_values, group.field), {low, high, zero == OR_ZERO}},
-#define SPLAT_MESH_RANGE(field, zero, low, high) ROW(mesh, field, zero, low, high)
-#define SPLAT_TEXTURE_RANGE(field, zero, low, high) ROW(texture, field, zero, low, high)
-#define SPLAT_CLEAN_RANGE(field, zero, low, high) ROW(clean, field, zero, low, high)
-#include "splatsmith/option_ranges.def"
-#undef ROW
+#define SPLAT_TRAIN_OPTION(row, name, field, kind, start, low, high, effect, other)                                    \
+    {offsetof(cli_values, train.field), {low, high, false}},
+#include "splatsmith/train_options.def"
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_values, mesh.field), LIMITS_##range},
+#include "splatsmith/mesh_options.def"
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_values, texture.field), LIMITS_##range},
+#include "splatsmith/texture_options.def"
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_values, clean.field), LIMITS_##range},
+#include "splatsmith/clean_options.def"
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_values, cameras.field), LIMITS_##range},
+#include "splatsmith/cameras_options.def"
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_values, viewer.field), LIMITS_##range},
+#include "splatsmith/viewer_options.def"
     };
-    for (size_t i = 0; i < sizeof shared / sizeof shared[0] && option->low > option->high; i++)
-        if (shared[i].offset == option->offset) return shared[i].range;
-    return (cli_range){option->low, option->high, false};
+    for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
+        if (shared[i].offset == offset) return shared[i].range;
+    return (cli_range){0, 0, false};
+}
+
+cli_range cli_option_range(const cli_option *option)
+{
+    return option->low > option->high ? shared_range(option->offset) : (cli_range){option->low, option->high, false};
 }
 
 const size_t cli_n_options = sizeof cli_options / sizeof cli_options[0];

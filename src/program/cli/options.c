@@ -49,8 +49,7 @@ void cli_values_init(cli_values *values)
     values->scene_up = "-y";
     values->export_scale = 1;
     values->spz_version = "3";
-    values->mesh_method = "poisson";
-    values->mesh_points = "views";
+    values->mesh.points = SPLAT_MESH_POINTS_VIEWS;
     values->reduce_sh_degree = -1;
     values->strategy = "default";
     values->quality = "normal";
@@ -107,12 +106,6 @@ static void list_text(const cli_list *list, char *text, size_t size)
         length += (size_t)snprintf(text + length, size - length, "%s%d", i ? " " : "", list->values[i]);
 }
 
-static void copy_word(const char *words, int number, char *text, size_t size)
-{
-    for (; number > 0 && *words; number--) words += strcspn(words, "|") + 1;
-    snprintf(text, size, "%.*s", (int)strcspn(words, "|"), words);
-}
-
 void cli_value_text(const cli_option *option, const cli_values *values, char *text, size_t size)
 {
     const void *field = (const char *)values + option->offset;
@@ -132,7 +125,7 @@ void cli_value_text(const cli_option *option, const cli_values *values, char *te
         snprintf(text, size, "%s", value ? value : "");
         break;
     }
-    case CLI_WORD: copy_word(option->metavar, *(const int *)field, text, size); break;
+    case CLI_WORD: splat_option_copy_word(option->metavar, *(const int *)field, text, size); break;
     case CLI_LIMIT: {
         const cli_limit *limit = field;
         snprintf(text, size, "%s", limit->text ? limit->text : "");

@@ -2,6 +2,7 @@
 #ifndef SPLAT_CLI_OPTIONS_H
 #define SPLAT_CLI_OPTIONS_H
 
+#include "base/option_table.h"
 #include "sizes.h"
 #include "splatsmith.h"
 #include "bench/bench.h"
@@ -79,7 +80,7 @@ typedef struct cli_values {
     const char *tensorboard_tags;
     splat_lpips_options lpips;
     splat_mesh_extract_options mesh;
-    const char *mesh_method, *mesh_points, *surface_levels, *bbox_min, *bbox_max;
+    const char *surface_levels, *bbox_min, *bbox_max;
     splat_texture_options texture;
     splat_clean_options clean;  /* of export, but for its box: bbox_min, bbox_max */
     const char *spz_version;    /* of export */
@@ -103,21 +104,22 @@ typedef struct cli_values {
     bool unnamed[CLI_OPTIONS_MAX]; /* given without its value: a usual port */
 } cli_values;
 
+/* What an option takes: as in the tables of the library's options, or more. */
 typedef enum cli_kind {
-    CLI_FLAG,   /* bool; the value may be left out */
-    CLI_TEXT,   /* const char * */
-    CLI_CHOICE, /* const char *, one of the words of `metavar`, which stand between bars */
-    CLI_WORD,   /* an enum: the number of one of the words of `metavar` */
-    CLI_INT,    /* int */
-    CLI_SIZE,   /* int, like CLI_INT but never 0 */
+    CLI_FLAG = SPLAT_OPTION_FLAG, /* the value may be left out */
+    CLI_TEXT = SPLAT_OPTION_TEXT,
+    CLI_WORD = SPLAT_OPTION_CHOICE, /* one of the words of `metavar`, which stand between bars */
+    CLI_INT = SPLAT_OPTION_INT,
+    CLI_SIZE = SPLAT_OPTION_SIZE,
+    CLI_COUNT = SPLAT_OPTION_COUNT,
+    CLI_SEED = SPLAT_OPTION_U64,
+    CLI_REAL = SPLAT_OPTION_REAL,
+    CLI_DOUBLE = SPLAT_OPTION_DOUBLE,
+    CLI_GIB = SPLAT_OPTION_GIB,
+    CLI_CHOICE = 100, /* const char *, one of the words of `metavar` */
     CLI_PORT,   /* int; the value may be left out: that of the metavar, [PORT=8080] */
     CLI_HELP,   /* cli_help; "all" may follow */
     CLI_INTS,   /* cli_list */
-    CLI_COUNT,  /* size_t; K, M and G are thousands, millions, billions */
-    CLI_SEED,   /* uint64_t */
-    CLI_REAL,   /* float */
-    CLI_DOUBLE, /* double */
-    CLI_GIB,    /* double, in GiB; K, M, G and T may follow */
     CLI_LIMIT   /* cli_limit; the metavar says whether percentages and max are meant too */
 } cli_kind;
 
@@ -174,7 +176,7 @@ typedef struct cli_command {
     bool hidden;
 } cli_command;
 
-/* Of an option that takes a number; both limits are included. */
+/* Of an option that takes a number; both limits are included. Both 0: it has no limit. */
 typedef struct cli_range {
     double low, high;
     bool or_zero; /* 0 is possible besides */
@@ -187,8 +189,6 @@ extern const size_t cli_n_commands;
 extern const char *const cli_group_titles[CLI_N_GROUPS];
 
 cli_range cli_option_range(const cli_option *option);
-/* "-1", "0.5", and 1000000 rather than 1e+06. */
-const char *cli_limit_text(double limit, char text[32]);
 
 void cli_values_init(cli_values *values);
 /* NULL when there is none. */
@@ -207,6 +207,8 @@ bool cli_take_aliases(cli_values *values, const cli_command *command);
 bool cli_given(const cli_values *values, const char *name);
 /* Whether it set the option's value, too. */
 bool cli_names_value(const cli_values *values, const char *name);
+/* An option of a kind of the library's tables as a row of one, whose struct is cli_values. */
+splat_option cli_option_row(const cli_option *option);
 /* Bytes of the field that an option of this kind has. */
 size_t cli_kind_size(cli_kind kind);
 /* Of a struct of options in `values`, `part`: writes what the command line set over another struct of that type, which

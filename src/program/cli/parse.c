@@ -3,12 +3,11 @@
 #include "cli.h"
 #include "progress.h"
 
+#include "base/near_name.h"
+#include "io/option_text.h"
+
 #include <ctype.h>
-#include <errno.h>
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define NAME_MAX_LENGTH 64
 
@@ -22,45 +21,23 @@ static void normalise(const char *name, size_t length, char out[NAME_MAX_LENGTH]
     out[length] = '\0';
 }
 
-/* Levenshtein distance of two short names, one row at a time. */
-static size_t edit_distance(const char *a, const char *b)
+/* Keeps a copy of the nearest name. */
+static void consider(splat_near_name *nearest, const char *name, const char *candidate, char best[NAME_MAX_LENGTH])
 {
-    size_t n = strlen(b), row[NAME_MAX_LENGTH + 1];
-    if (n > NAME_MAX_LENGTH) return NAME_MAX_LENGTH;
-    for (size_t j = 0; j <= n; j++) row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t best = diagonal + (a[i - 1] != b[j - 1]);
-            if (row[j] + 1 < best) best = row[j] + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
-/* Keeps in *best the candidate nearest to `name`, if it is near enough to be what was meant. */
-static void consider(const char *name, const char *candidate, size_t *distance, char best[NAME_MAX_LENGTH])
-{
-    size_t d = edit_distance(name, candidate), limit = strlen(name) / 3;
-    if (d > (limit < 2 ? 2 : limit) || d >= strlen(name) || d >= *distance) return;
-    *distance = d;
-    normalise(candidate, strlen(candidate), best);
+    splat_near_name_consider(nearest, name, candidate);
+    if (nearest->name == candidate) normalise(candidate, strlen(candidate), best);
 }
 
 static void unknown_option(const cli_command *command, const char *word, const char *name)
 {
     char best[NAME_MAX_LENGTH] = "", alias[NAME_MAX_LENGTH];
-    size_t distance = SIZE_MAX;
+    splat_near_name nearest = {0};
     for (size_t i = 0; i < cli_n_options; i++) {
         const cli_option *option = &cli_options[i];
         if (!(option->commands & command->bit)) continue;
-        consider(name, option->name, &distance, best);
+        consider(&nearest, name, option->name, best);
         for (const char *rest = cli_next_name(option->aliases, alias); rest; rest = cli_next_name(rest, alias))
-            consider(name, alias, &distance, best);
+            consider(&nearest, name, alias, best);
     }
     int length = (int)strcspn(word, "=");
     const char *hint = cli_option_hint(command, name);
@@ -148,131 +125,43 @@ static bool is_option(const char *word)
 
 /* ---------------------------------------------------------------- values */
 
-static bool read_flag(const char *text, bool *value)
+/* What is wrong, as the library says it, and what was probably meant. */
+static bool refuse(const cli_option *option, const char *text, const splat_error *error)
 {
-    static const char *const yes[] = {"true", "yes", "on", "1", "t", "y"};
-    static const char *const no[] = {"false", "no", "off", "0", "f", "n"};
-    for (size_t i = 0; i < sizeof yes / sizeof yes[0]; i++) {
-        if (strcasecmp(text, yes[i]) == 0) return *value = true, true;
-        if (strcasecmp(text, no[i]) == 0) return *value = false, true;
+    char sentence[sizeof error->message + 64];
+    const char *hint = cli_value_hint(option, text);
+    cli_error("%s%s%s", cli_library_text(error->message, sentence, sizeof sentence), hint ? "; " : "",
+              hint ? hint : "");
+    return false;
+}
+
+splat_option cli_option_row(const cli_option *option)
+{
+    const cli_range range = cli_option_range(option);
+    return (splat_option){.row = {option->name, (splat_option_kind)option->kind, option->offset, option->metavar},
+                          .low = range.low, .high = range.high, .or_zero = range.or_zero};
+}
+
+static bool set_plain(const cli_option *option, splat_option_kind kind, const char *text, void *values)
+{
+    splat_error error;
+    splat_option row = cli_option_row(option);
+    row.row.kind = kind;
+    return splat_option_read(&row, text, values, &error) == SPLAT_OK || refuse(option, text, &error);
+}
+
+static bool add_int(const cli_option *option, const char *text, cli_list *list)
+{
+    splat_error error;
+    splat_option row = cli_option_row(option);
+    if (list->n == CLI_LIST_MAX) {
+        cli_error("--%s takes at most %d numbers", option->name, CLI_LIST_MAX);
+        return false;
     }
-    return false;
-}
-
-/* A whole decimal number and nothing else; *rest receives what follows when the caller allows a suffix. */
-static bool read_whole(const char *text, long long *value, const char **rest)
-{
-    char *end;
-    if (!isdigit((unsigned char)text[text[0] == '-' || text[0] == '+'])) return false;
-    errno = 0;
-    *value = strtoll(text, &end, 10);
-    *rest = end;
-    return errno == 0;
-}
-
-const char *cli_limit_text(double limit, char text[32])
-{
-    snprintf(text, 32, fabs(limit) < 1e15 && limit == floor(limit) ? "%.0f" : "%g", limit);
-    return text;
-}
-
-/* A large upper limit is named only where it was passed: few would come near it. */
-static bool out_of_range(const cli_option *option, const char *text)
-{
-    char low[32], high[32];
-    double value;
-    const char *rest, *hint = cli_value_hint(option, text);
-    const char *what = option->kind == CLI_REAL || option->kind == CLI_DOUBLE || option->kind == CLI_GIB
-                           ? "a number"
-                           : "a whole number";
-    const cli_range range = cli_option_range(option);
-    bool is_above = cli_parse_number(text, &value, &rest) && value > range.high;
-    cli_limit_text(range.low, low);
-    cli_limit_text(range.high, high);
-    if (hint)
-        cli_error("--%s takes %s, not '%s'; %s", option->name, what, text, hint);
-    else if (range.high < 1e8)
-        cli_error("--%s takes %s from %s to %s%s, not '%s'", option->name, what, low, high,
-                  range.or_zero ? ", or 0" : "", text);
-    else if (is_above)
-        cli_error("--%s takes %s of at most %s, not '%s'", option->name, what, high, text);
-    else
-        cli_error("--%s takes %s of at least %s, not '%s'", option->name, what, low, text);
-    return false;
-}
-
-static bool in_range(const cli_option *option, double value)
-{
-    const cli_range range = cli_option_range(option);
-    return (value >= range.low && value <= range.high) || (range.or_zero && value == 0);
-}
-
-static bool set_int(const cli_option *option, const char *text, int *value)
-{
-    long long number;
-    const char *rest;
-    if (!read_whole(text, &number, &rest) || *rest || !in_range(option, (double)number))
-        return out_of_range(option, text);
-    *value = (int)number;
-    return true;
-}
-
-static bool set_size(const cli_option *option, const char *text, int *value)
-{
-    if (!set_int(option, text, value)) return false;
-    if (*value != 0) return true;
-    cli_error("--%s takes -1 or a whole number of at least 1, not '%s'", option->name, text);
-    return false;
-}
-
-static bool set_count(const cli_option *option, const char *text, size_t *value)
-{
-    double number;
-    const char *rest;
-    int power = 0;
-    if (!cli_parse_number(text, &number, &rest) || (power = cli_parse_suffix(rest)) < 0)
-        return out_of_range(option, text);
-    number *= pow(1000.0, power); /* 1.5M is a whole number, 1.5 is none */
-    if (number != floor(number) || !in_range(option, number)) return out_of_range(option, text);
-    *value = (size_t)number;
-    return true;
-}
-
-static bool set_seed(const cli_option *option, const char *text, uint64_t *value)
-{
-    char *end;
-    errno = 0;
-    unsigned long long number = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)text[0]) || *end || errno) return out_of_range(option, text);
-    *value = number;
-    return true;
-}
-
-static bool set_real(const cli_option *option, const char *text, float *value)
-{
-    double number;
-    const char *rest;
-    if (!cli_parse_number(text, &number, &rest) || *rest || !in_range(option, number))
-        return out_of_range(option, text);
-    *value = (float)number;
-    return true;
-}
-
-static bool set_double(const cli_option *option, const char *text, double *value)
-{
-    double number;
-    const char *rest;
-    if (!cli_parse_number(text, &number, &rest) || *rest || !in_range(option, number))
-        return out_of_range(option, text);
-    *value = number;
-    return true;
-}
-
-static bool set_gib(const cli_option *option, const char *text, double *value)
-{
-    double bytes;
-    if (!cli_parse_bytes(text, &bytes) || !in_range(option, bytes / SPLAT_GIB)) return out_of_range(option, text);
-    *value = bytes / SPLAT_GIB;
+    row.row.kind = SPLAT_OPTION_INT;
+    row.row.offset = 0;
+    if (splat_option_read(&row, text, &list->values[list->n], &error) != SPLAT_OK) return refuse(option, text, &error);
+    list->n++;
     return true;
 }
 
@@ -285,42 +174,21 @@ static bool set_limit(const cli_option *option, const char *text, cli_limit *val
     return false;
 }
 
-/* Whether the text is one of the words between bars, and which. */
-static bool is_word(const cli_option *option, const char *text, int *number)
+static bool is_word(const cli_option *option, const char *text)
 {
-    size_t length = strlen(text);
-    *number = 0;
-    for (const char *word = option->metavar; length; word++, ++*number) {
-        size_t n = strcspn(word, "|");
-        if (n == length && strncmp(word, text, n) == 0) return true;
-        word += n;
-        if (!*word) break;
-    }
-    return false;
+    return splat_option_find_word(option->metavar, text) >= 0;
 }
 
-static bool find_word(const cli_option *option, const char *text, int *number)
-{
-    if (is_word(option, text, number)) return true;
-    const char *hint = cli_value_hint(option, text);
-    cli_error("--%s takes one of %s, not '%s'%s%s", option->name, option->metavar, text, hint ? "; " : "",
-              hint ? hint : "");
-    return false;
-}
-
+/* The word is kept as it was typed. */
 static bool set_choice(const cli_option *option, const char *text, const char **value)
 {
+    splat_error error;
+    splat_option row = cli_option_row(option);
     int number;
-    if (!find_word(option, text, &number)) return false;
+    row.row.kind = SPLAT_OPTION_CHOICE;
+    row.row.offset = 0;
+    if (splat_option_read(&row, text, &number, &error) != SPLAT_OK) return refuse(option, text, &error);
     *value = text;
-    return true;
-}
-
-static bool set_word(const cli_option *option, const char *text, int *value)
-{
-    int number;
-    if (!find_word(option, text, &number)) return false;
-    *value = number;
     return true;
 }
 
@@ -329,7 +197,7 @@ static bool read_help(const char *text, cli_help *value)
 {
     bool is_on;
     if (strcmp(text, "all") == 0) return *value = CLI_HELP_ALL, true;
-    if (!read_flag(text, &is_on)) return false;
+    if (!splat_text_flag(text, &is_on)) return false;
     *value = is_on ? CLI_HELP_BASIC : CLI_NO_HELP;
     return true;
 }
@@ -338,37 +206,16 @@ static bool set_value(cli_values *values, const cli_option *option, const char *
 {
     void *field = (char *)values + option->offset;
     switch (option->kind) {
-    case CLI_FLAG:
-        if (read_flag(text, field)) return true;
-        cli_error("--%s takes True or False, not '%s'", option->name, text);
-        return false;
-    case CLI_TEXT:
-        if (text[0]) return *(const char **)field = text, true;
-        cli_error("--%s must not be empty", option->name);
-        return false;
     case CLI_CHOICE: return set_choice(option, text, field);
-    case CLI_WORD: return set_word(option, text, field);
-    case CLI_INT:
-    case CLI_PORT: return set_int(option, text, field);
-    case CLI_SIZE: return set_size(option, text, field);
-    case CLI_COUNT: return set_count(option, text, field);
-    case CLI_SEED: return set_seed(option, text, field);
-    case CLI_REAL: return set_real(option, text, field);
-    case CLI_DOUBLE: return set_double(option, text, field);
-    case CLI_GIB: return set_gib(option, text, field);
+    case CLI_PORT: return set_plain(option, SPLAT_OPTION_INT, text, values);
     case CLI_LIMIT: return set_limit(option, text, field);
+    case CLI_INTS: return add_int(option, text, field);
     case CLI_HELP:
         if (read_help(text, field)) return true;
         cli_error("--%s takes nothing or all, not '%s'", option->name, text);
         return false;
-    case CLI_INTS: {
-        cli_list *list = field;
-        if (list->n < CLI_LIST_MAX) return set_int(option, text, &list->values[list->n++]);
-        cli_error("--%s takes at most %d numbers", option->name, CLI_LIST_MAX);
-        return false;
+    default: return set_plain(option, (splat_option_kind)option->kind, text, values);
     }
-    }
-    return false;
 }
 
 /* ---------------------------------------------------------------- the walk over the words */
@@ -381,11 +228,10 @@ typedef struct cli_words {
 /* The next word, if it can be a value: it begins no option, or is a choice such as -y. */
 static const char *peek_value(const cli_words *words, const cli_option *option)
 {
-    int number;
     if (words->next >= words->n) return NULL;
     const char *word = words->word[words->next];
     bool has_choices = option->kind == CLI_CHOICE || option->kind == CLI_WORD;
-    return !is_option(word) || (has_choices && is_word(option, word, &number)) ? word : NULL;
+    return !is_option(word) || (has_choices && is_word(option, word)) ? word : NULL;
 }
 
 /* `attached` is what stood after '=' or after a letter, or NULL. */
@@ -398,7 +244,7 @@ static bool take_values(cli_values *values, const cli_option *option, const char
     values->given[option - cli_options] = true;
     values->unnamed[option - cli_options] = false;
     if (option->kind == CLI_INTS) ((cli_list *)(void *)((char *)values + option->offset))->n = 0;
-    if (option->kind == CLI_FLAG && !attached && !(text && read_flag(text, &ignored)))
+    if (option->kind == CLI_FLAG && !attached && !(text && splat_text_flag(text, &ignored)))
         return set_value(values, option, "true");
     if (option->kind == CLI_HELP && !attached && !(text && read_help(text, &ignored_help)))
         return set_value(values, option, "true");
@@ -499,23 +345,13 @@ bool cli_names_value(const cli_values *values, const char *name)
 size_t cli_kind_size(cli_kind kind)
 {
     switch (kind) {
-    case CLI_FLAG: return sizeof(bool);
-    case CLI_TEXT:
     case CLI_CHOICE: return sizeof(const char *);
-    case CLI_WORD:
-    case CLI_INT:
-    case CLI_PORT:
-    case CLI_SIZE: return sizeof(int);
+    case CLI_PORT: return sizeof(int);
     case CLI_INTS: return sizeof(cli_list);
-    case CLI_COUNT: return sizeof(size_t);
-    case CLI_SEED: return sizeof(uint64_t);
-    case CLI_REAL: return sizeof(float);
-    case CLI_DOUBLE:
-    case CLI_GIB: return sizeof(double);
     case CLI_LIMIT: return sizeof(cli_limit);
     case CLI_HELP: return sizeof(cli_help);
+    default: return splat_option_bytes((splat_option_kind)kind);
     }
-    return 0;
 }
 
 void cli_put_given(const cli_values *values, const void *part, size_t size, void *options)
@@ -555,22 +391,22 @@ const cli_command *cli_find_command(const char *name)
 
 void cli_unknown_command(const char *name)
 {
-    char best[NAME_MAX_LENGTH] = "", wanted[NAME_MAX_LENGTH];
-    size_t distance = SIZE_MAX;
+    char wanted[NAME_MAX_LENGTH];
+    splat_near_name nearest = {0};
     if (name[0] == '-') {
         cli_error("a command must come before '%s', for example 'splatsmith train %s ...'", name, name);
         return;
     }
     normalise(name, strlen(name), wanted);
     for (size_t i = 0; i < cli_n_commands; i++)
-        if (!cli_commands[i].hidden) consider(wanted, cli_commands[i].name, &distance, best);
+        if (!cli_commands[i].hidden) splat_near_name_consider(&nearest, wanted, cli_commands[i].name);
     char text[CLI_PATH_MAX];
     const char *hint = cli_command_hint(wanted);
     if (!hint) hint = cli_path_hint(name, text, sizeof text);
     if (hint)
         cli_error("unknown command '%s': %s", name, hint);
-    else if (best[0])
-        cli_error("unknown command '%s'; did you mean '%s'?", name, best);
+    else if (nearest.name)
+        cli_error("unknown command '%s'; did you mean '%s'?", name, nearest.name);
     else
         cli_error("unknown command '%s'; 'splatsmith --help' lists the commands", name);
 }

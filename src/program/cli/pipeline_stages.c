@@ -232,7 +232,7 @@ static bool shapes_result(const cli_option *option)
  * modes, so that their text need not be what the command takes. */
 static bool is_mode(const cli_option *option)
 {
-    return option->kind == CLI_CHOICE && shapes_result(option);
+    return (option->kind == CLI_CHOICE || option->kind == CLI_WORD) && shapes_result(option);
 }
 
 /* The options of its command; of the stage that writes files also the pipeline's own that names another one. */

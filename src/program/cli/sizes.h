@@ -18,13 +18,7 @@ typedef struct cli_limit {
     const char *text; /* as it was typed */
 } cli_limit;
 
-/* A decimal number: no "nan", "inf" or hexadecimal. *rest: what follows it. */
-bool cli_parse_number(const char *text, double *value, const char **rest);
-/* The power in a suffix like K, M, GB or GiB: 1, 2, 3, 4; 0 for none; -1 for anything else. */
-int cli_parse_suffix(const char *text);
-/* "8G", "8GiB", "500M", binary; a plain number is GiB. *bytes may be any number. */
-bool cli_parse_bytes(const char *text, double *bytes);
-/* Such a size, above 0; with `share` also "80%" and "max". */
+/* "8G", "8GiB", "500M", binary, above 0; a plain number is GiB; with `share` also "80%" and "max". */
 bool cli_parse_limit(const char *text, bool share, cli_limit *limit);
 
 #endif

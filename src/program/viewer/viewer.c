@@ -1,5 +1,6 @@
 /* The viewer: opened and closed, and pictures for those who look. */
 #include "base/options.h"
+#include "io/option_text.h"
 #include "model/model.h"
 #include "scene/scene.h"
 #include "viewer/mesh_pictures.h"
@@ -14,11 +15,21 @@
 #include <string.h>
 #include <sys/random.h>
 
+static const splat_option rows[] = {
+#define SPLAT_OPTION(field, kind, start, range) SPLAT_OPTION_OF(splat_viewer_options, field, kind, start, range)
+#include "splatsmith/viewer_options.def"
+};
+static const splat_option_table table = SPLAT_OPTION_TABLE(splat_viewer_options, rows);
+
 void splat_viewer_options_init_sized(splat_viewer_options *options, size_t size)
 {
-    const splat_viewer_options defaults = {.port = 8080, .n_ports = 1, .budget = 0.05, .sibr_port = -1,
-                                           .pause_limit = 300, .n_sibr_ports = 1};
-    splat_options_give(options, size, &defaults, sizeof defaults);
+    splat_option_defaults(&table, options, size);
+}
+
+splat_status splat_viewer_options_set(splat_viewer_options *options, const char *name, const char *text,
+                                      splat_error *error)
+{
+    return splat_option_set_text(&table, options, name, text, error);
 }
 
 static splat_status make_token(char token[SPLAT_VIEWER_TOKEN_LENGTH + 1], splat_error *error)
@@ -54,21 +65,10 @@ splat_status splat_viewer_open(const splat_viewer_options *options, splat_viewer
     splat_viewer_options_init(&own);
     SPLAT_TRY(splat_options_take(&own, options, "splat_viewer_options", error));
     const char *host = own.host ? own.host : "";
-    if (own.port < -1 || own.port > 65535 || own.sibr_port < -1 || own.sibr_port > 65535)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a port is a number from 0 to 65535, or -1 for none, not %d",
-                          own.port < -1 || own.port > 65535 ? own.port : own.sibr_port);
+    SPLAT_TRY(splat_option_check_all(&table, &own, error));
     if (strlen(host) >= sizeof(*viewer)->host || host[strspn(host, "0123456789abcdefABCDEF.:")])
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`viewer_host` takes an address in numbers, such as 127.0.0.1 or 0.0.0.0, not '%.60s'", host);
-    if (!(own.budget > 0 && own.budget <= 1))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
-                          "`viewer_budget` is a share of the time above 0 and at most all of it, not %g", own.budget);
-    if (own.n_ports < 1 || own.n_sibr_ports < 1)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a viewer tries at least one port, not %d",
-                          own.n_ports < 1 ? own.n_ports : own.n_sibr_ports);
-    if (!(own.pause_limit > 0))
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`viewer_pause_limit` is a time above 0 seconds, not %g",
-                          own.pause_limit);
     splat_viewer *v = create(own.title ? own.title : "Splatsmith");
     if (!v) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a viewer");
     snprintf(v->host, sizeof v->host, "%s", host);

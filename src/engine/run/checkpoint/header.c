@@ -247,8 +247,8 @@ static splat_status check_split(const splat_trainer *t, const splat_tensor_reade
 
 static int option_now(const splat_trainer *t, const char *name)
 {
-    for (size_t i = 0; i < splat_n_train_options; i++) {
-        const splat_option_row *row = &splat_train_options_table[i].row;
+    for (size_t i = 0; i < splat_train_options_table.n; i++) {
+        const splat_option_row *row = &splat_train_options_table.rows[i].row;
         if (row->kind == SPLAT_OPTION_INT && strcmp(row->name, name) == 0)
             return (int)splat_option_get(row, &t->options);
     }

@@ -16,7 +16,7 @@
 
 static const splat_option *background(void)
 {
-    return splat_option_find(splat_scene_options_table, splat_n_scene_options, "white_background");
+    return splat_option_find(&splat_scene_options_table, "white_background");
 }
 
 static bool is_saved(const splat_option *option)
@@ -47,8 +47,8 @@ static void set_row(json_t **object, const splat_option_row *row, const void *op
 json_t *splat_train_options_json(const splat_trainer *t)
 {
     json_t *object = json_object();
-    for (size_t i = 0; i < splat_n_train_options; i++) {
-        const splat_option_row *row = &splat_train_options_table[i].row;
+    for (size_t i = 0; i < splat_train_options_table.n; i++) {
+        const splat_option_row *row = &splat_train_options_table.rows[i].row;
         if (i == BACKGROUND_ROW) set_row(&object, &background()->row, &t->scene->options);
         if (row->kind) set_row(&object, row, &t->options);
     }
@@ -58,8 +58,8 @@ json_t *splat_train_options_json(const splat_trainer *t)
 json_t *splat_scene_options_json(const splat_scene_options *options)
 {
     json_t *object = json_object();
-    for (size_t i = 0; i < splat_n_scene_options; i++)
-        if (is_saved(&splat_scene_options_table[i])) set_row(&object, &splat_scene_options_table[i].row, options);
+    for (size_t i = 0; i < splat_scene_options_table.n; i++)
+        if (is_saved(&splat_scene_options_table.rows[i])) set_row(&object, &splat_scene_options_table.rows[i].row, options);
     return object;
 }
 
@@ -95,10 +95,10 @@ static void tell_change(const splat_context *context, const splat_option_row *ro
 void splat_checkpoint_tell_changes(const splat_trainer *t, const json_t *header)
 {
     const json_t *train = json_object_get(header, "train_options"), *scene = json_object_get(header, "scene_options");
-    for (size_t i = 0; i < splat_n_train_options; i++)
-        tell_change(t->context, &splat_train_options_table[i].row, &t->options, train);
+    for (size_t i = 0; i < splat_train_options_table.n; i++)
+        tell_change(t->context, &splat_train_options_table.rows[i].row, &t->options, train);
     tell_change(t->context, &background()->row, &t->scene->options, train);
-    for (size_t i = 0; i < splat_n_scene_options; i++)
-        if (is_saved(&splat_scene_options_table[i]))
-            tell_change(t->context, &splat_scene_options_table[i].row, &t->scene->options, scene);
+    for (size_t i = 0; i < splat_scene_options_table.n; i++)
+        if (is_saved(&splat_scene_options_table.rows[i]))
+            tell_change(t->context, &splat_scene_options_table.rows[i].row, &t->scene->options, scene);
 }

@@ -1,6 +1,7 @@
 /* SuGaR's coarse training as the trainer sees it: its options, its arrays, its losses. */
 #include "base/options.h"
 #include "surface/coarse/coarse_parts.h"
+#include "train/train_options.h"
 
 #include <math.h>
 #include <string.h>
@@ -140,14 +141,7 @@ void splat_train_options_init_coarse_sized(splat_train_options *options, size_t 
     splat_train_options_init(&defaults);
     defaults.coarse.regularization = regularization;
     defaults.regularizer = regularization == SPLAT_REGULARIZE_NONE ? NULL : &splat_coarse_regularizer;
-    defaults.iterations = 15000;
-    if (regularization == SPLAT_REGULARIZE_MULTIVIEW) { /* nothing couples neighbours, so all may be thin */
-        defaults.coarse.estimation_factor = defaults.coarse.normal_factor = 0;
-        defaults.coarse.dn_factor = 0.015f;
-        defaults.flat_factor = 400;
-        defaults.flat_ratio = 0;
-        defaults.surface_fade = 0.7f;
-    }
-    defaults.densify_until_iter = 0; /* neither density control nor resets of the opacities */
+    splat_train_options_apply_preset(&defaults, "coarse");
+    if (regularization == SPLAT_REGULARIZE_MULTIVIEW) splat_train_options_apply_preset(&defaults, "multiview");
     splat_options_give(options, size, &defaults, sizeof defaults);
 }

@@ -2,33 +2,33 @@
 #include "surface/extract/extract_parts.h"
 
 #include "base/options.h"
+#include "io/option_text.h"
+
+#define SPLAT_ROW_MESH_METHOD(type, name, field)                                                                       \
+    SPLAT_ROW_CHOICE(type, name, field, splat_mesh_method, SPLAT_WORDS_MESH_METHOD)
+#define SPLAT_ROW_MESH_POINT_SOURCE(type, name, field)                                                                 \
+    SPLAT_ROW_CHOICE(type, name, field, splat_mesh_point_source, SPLAT_WORDS_MESH_POINT_SOURCE)
+
+static const splat_option rows[] = {
+#define SPLAT_OPTION(field, kind, start, range)                                                                        \
+    SPLAT_OPTION_OF(splat_mesh_extract_options, field, kind, start, range)
+#include "splatsmith/mesh_options.def"
+};
+static const splat_option_table table = SPLAT_OPTION_TABLE(splat_mesh_extract_options, rows);
 
 void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, size_t size)
 {
-    const splat_mesh_extract_options defaults = {
-        .method = SPLAT_MESH_POISSON,
-        .points = SPLAT_MESH_POINTS_LEVEL,
-        .levels = {0.3f},
-        .n_levels = 1,
-        .resolution_factor = 1,
-        .n_points = 2000000,
-        .poisson_depth = 10,
-        .density_quantile = 0,
-        .support_trim = 1.5,
-        .outlier_neighbors = 20,
-        .outlier_std = 20,
-        .project = false,
-        .least_scale = 0.5,
-        .min_alpha = 0.5f,
-        .background = true,
-        .center_bbox = true,
-        .target_vertices = 1000000,
-        .planes = true,
-        .remove_sky = true,
-        .min_component_faces = 100,
-        .least_seen = 0.001,
-        .unseen_rim = 8};
+    splat_mesh_extract_options defaults;
+    splat_option_defaults(&table, &defaults, sizeof defaults);
+    defaults.levels[0] = 0.3f;
+    defaults.n_levels = 1;
     splat_options_give(options, size, &defaults, sizeof defaults);
+}
+
+splat_status splat_mesh_extract_options_set(splat_mesh_extract_options *options, const char *name, const char *text,
+                                            splat_error *error)
+{
+    return splat_option_set_text(&table, options, name, text, error);
 }
 
 static bool has_levels(const splat_mesh_extract_options *o)
@@ -65,13 +65,8 @@ splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *
     splat_mesh_extract_options_init(&own);
     SPLAT_TRY(splat_options_take(&own, o, "splat_mesh_extract_options", error));
     o = &own;
-    if ((unsigned)o->method > SPLAT_MESH_MARCHING_CUBES)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "unknown mesh method %d", (int)o->method);
-    if ((unsigned)o->points > SPLAT_MESH_POINTS_VIEWS)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "unknown source of points %d", (int)o->points);
+    SPLAT_TRY(splat_option_check_all(&table, o, error));
     if (has_levels(o)) SPLAT_TRY(check_levels(o, error));
-#define SPLAT_MESH_RANGE(field, zero, low, high) SPLAT_OPTION_CHECK(o, field, zero, low, high)
-#include "splatsmith/option_ranges.def"
     for (int k = 0; k < 3; k++)
         if (o->has_bbox && !(o->bbox_low[k] < o->bbox_high[k]))
             return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the box is empty: bboxmin must be below bboxmax");

@@ -2,6 +2,7 @@
 #include "base/options.h"
 #include "surface/refine/refine_parts.h"
 #include "train/parts/regularizer.h"
+#include "train/train_options.h"
 
 #include <math.h>
 
@@ -91,8 +92,6 @@ void splat_train_options_init_refine_sized(splat_train_options *options, size_t 
     splat_train_options_init(&defaults);
     defaults.regularizer = &regularizer;
     defaults.binding = &splat_refine_binding;
-    defaults.iterations = 15000;
-    defaults.densify_until_iter = 0; /* neither density control nor resets of the opacities */
-    defaults.random_background = true;
+    splat_train_options_apply_preset(&defaults, "refine");
     splat_options_give(options, size, &defaults, sizeof defaults);
 }

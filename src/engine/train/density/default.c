@@ -296,29 +296,7 @@ static splat_status after(splat_trainer *t, int iteration, splat_error *error)
     return splat_op_opacity_reset(t->backend, &args, error);
 }
 
-/* As it was published. */
-static void set_classic_defaults(splat_train_options *o)
-{
-    o->pixels_per_gaussian = o->late_prune_opacity = 0;
-}
-
-/* docs/lab/strategies.md measures each. */
-#define FAST_STEPS 20000
-#define FAST_CAP 300000
-
-static void set_fast_defaults(splat_train_options *o)
-{
-    o->iterations = o->position_lr_max_steps = FAST_STEPS;
-    o->densify_until_iter = FAST_STEPS / 2;
-    o->lr_decay_from_iter = FAST_STEPS / 10 * 7;
-    o->lr_final_factor = 0.1f;
-    o->target_gaussian_count = FAST_CAP;
-    o->percent_dense = 0.001f;
-    o->sh_rest_lr = 0.0005f; /* four times the usual one */
-    set_classic_defaults(o);
-}
-
-/* What the three have in common: they differ in the defaults of their options. */
+/* What the three have in common: they differ in the defaults of their options (PRESET in train_options.def). */
 #define RULES                                                                                                          \
     .wants_statistics = splat_default_wants_statistics,                                                                \
     .updates = updates,                                                                                                \
@@ -330,13 +308,11 @@ static void set_fast_defaults(splat_train_options *o)
 const splat_strategy splat_strategy_classic = {
     .name = "classic",
     RULES,
-    .set_defaults = set_classic_defaults,
 };
 
 const splat_strategy splat_strategy_fast = {
     .name = "fast",
     RULES,
-    .set_defaults = set_fast_defaults,
 };
 
 const splat_strategy splat_strategy_default = {

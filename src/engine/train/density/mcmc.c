@@ -19,17 +19,6 @@
 
 /* ---------------------------------------------------------------- options */
 
-static void set_defaults(splat_train_options *o)
-{
-    o->densify_until_iter = 25000;
-    o->target_gaussian_count = USUAL_CAP;
-    o->init_opacity = 0.5f;
-    o->init_scale = 0.1f;
-    o->opacity_reg = o->scale_reg = 0.01f;
-    o->pixels_per_gaussian = o->late_prune_opacity = 0; /* it has a count, and what is transparent moves */
-    o->lr_final_factor = 0.05f; /* not of the paper: half a dB on bonsai (docs/lab/strategies.md) */
-}
-
 static splat_status check(const splat_train_options *o, splat_error *error)
 {
     if (o->regularizer || o->binding)
@@ -202,6 +191,5 @@ const splat_strategy splat_strategy_mcmc = {
     .after = after,
     .changes_after = changes_after,
     .work_bytes = work_bytes,
-    .set_defaults = set_defaults,
     .check = check,
 };

@@ -2,6 +2,7 @@
 #include "train/density/strategies.h"
 
 #include "base/options.h"
+#include "train/train_options.h"
 
 #include <string.h>
 
@@ -23,7 +24,7 @@ void splat_train_options_init_strategy_sized(splat_train_options *options, size_
     splat_train_options defaults;
     splat_train_options_init(&defaults);
     defaults.strategy = strategy;
-    if (strategy && strategy->set_defaults) strategy->set_defaults(&defaults);
+    if (strategy) splat_train_options_apply_preset(&defaults, strategy->name);
     splat_options_give(options, size, &defaults, sizeof defaults);
 }
 

@@ -59,10 +59,10 @@ static void add_options(FILE *out, const splat_trainer *t)
     fprintf(out, "`backend`=%s\n", splat_backend_name(t->backend));
     fprintf(out, "`deterministic`=%s\n", t->backend->deterministic ? "True" : "False");
     fprintf(out, "`strategy`=%s\n", t->strategy->name);
-    for (size_t i = 0; i < splat_n_train_options; i++)
-        add_option(out, &splat_train_options_table[i].row, &t->options);
-    for (size_t i = 0; i < splat_n_scene_options; i++) {
-        const splat_option *option = &splat_scene_options_table[i];
+    for (size_t i = 0; i < splat_train_options_table.n; i++)
+        add_option(out, &splat_train_options_table.rows[i].row, &t->options);
+    for (size_t i = 0; i < splat_scene_options_table.n; i++) {
+        const splat_option *option = &splat_scene_options_table.rows[i];
         if (option->saved && strcmp(option->row.name, "source_path") != 0) add_option(out, &option->row, scene);
     }
 }
