@@ -81,8 +81,8 @@ void splat_folder_unlock(int lock);
  *
  * splat_<name>_options_set(&options, name, text, &error) sets a field by its name from a text, for programs that read
  * options from a file, a form or a command line; in C, splat_options_set of splatsmith.h is the same for every struct.
- * Numbers are decimal, in every locale; counts take K, M and G for thousands, millions and billions ("1.5M"); a field in
- * GiB takes a size ("512M"); a flag takes true, yes, on, 1 and their opposites; an enum one of its words. A text is
+ * Numbers are decimal, in every locale; counts take K, M and G for thousands, millions and billions ("1.5M"); a field
+ * in GiB takes a size ("512M"); a flag takes true, yes, on, 1 and their opposites; an enum one of its words. A text is
  * borrowed: it must live as long as the struct is used. The range is checked at once. ARGUMENT, with a sentence that
  * names the option and what it takes: the text is no such value, or there is no such option; nothing has changed then.
  * Fields that are arrays, functions or handles are set in the struct alone.

@@ -99,7 +99,7 @@ typedef struct splat_mesh_extract_info {
 
 void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, size_t size);
 #define splat_mesh_extract_options_init(options) splat_mesh_extract_options_init_sized(options, sizeof *(options))
-/* Sets a field by its name from a text, but the levels and the box, which are arrays: see "options" in splatsmith/core.h. */
+/* Sets a field by its name from a text, but the levels and the box, which are arrays: "options" in core.h. */
 splat_status splat_mesh_extract_options_set(splat_mesh_extract_options *options, const char *name, const char *text,
                                             splat_error *error);
 /* Meshes that splat_mesh_extract makes: n_levels for POISSON from LEVEL and for MARCHING_CUBES, else 1. */

@@ -179,7 +179,7 @@ typedef struct splat_step_info {
 
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
-/* Sets a field by its name from a text: and those of its parts `coarse` and `refine`: see "options" in splatsmith/core.h. */
+/* Sets a field by its name from a text: and those of its parts `coarse` and `refine`: "options" in core.h. */
 splat_status splat_train_options_set(splat_train_options *options, const char *name, const char *text,
                                      splat_error *error);
 /* The same with a strategy (NULL: the default one) and what it changes. "classic": pixels_per_gaussian and

@@ -293,6 +293,10 @@ static void test_aliases(void **state)
     RUN_ERR(1, "notice: --quality high is --strategy mcmc", "train", "-s", "absent", "--quality", "high");
     RUN_ERR(1, "notice: --optimize_memory is --sh_storage float16", "train", "-s", "absent", "--optimize_memory");
     RUN_ERR(1, "notice: --low_dram is --image_cache_gb 0.25", "eval", "-m", "absent", "--low_dram");
+    RUN_ERR(1, "notice: --use_marching_cubes is --method marching_cubes", "mesh", "-m", "absent",
+            "--use_marching_cubes");
+    RUN_ERR(1, "notice: --use_centers_to_extract_mesh is --points centers", "mesh", "-m", "absent",
+            "--use_centers_to_extract_mesh");
     RUN_ERR(1, "absent", "eval", "-m", "absent", "--low_dram", "--image_cache_gb", "3");
     assert_null(strstr(standard_error, "--low_dram is"));
     RUN_ERR(1, "absent", "train", "-s", "absent", "--quality", "normal", "--optimize_memory", "False",

@@ -205,9 +205,11 @@ static void takes(const table *t, const line *l, const char *text, double value)
         fail_msg("%s.%s refuses '%s': %s", t->name, l->name, text, error.message);
     if (value_of(l, &options) != rounded(l, value))
         fail_msg("%s.%s is %.17g after '%s'", t->name, l->name, value_of(l, &options), text);
-    for (size_t i = 0; i < t->n; i++)
-        if (t->lines[i].offset != l->offset && value_of(&t->lines[i], &options) != rounded(&t->lines[i], t->lines[i].start))
-            fail_msg("%s.%s changes %s, too", t->name, l->name, t->lines[i].name);
+    for (size_t i = 0; i < t->n; i++) {
+        const line *other = &t->lines[i];
+        if (other->offset != l->offset && value_of(other, &options) != rounded(other, other->start))
+            fail_msg("%s.%s changes %s, too", t->name, l->name, other->name);
+    }
 }
 
 /* One sentence that names the option and the text; the struct is as it was. */

@@ -9,8 +9,8 @@ void splat_option_describe(const splat_option_row *row, const void *options, cha
 
 /* A value from a text, as people write it: numbers are decimal, COUNT takes K, M and G for thousands, millions and
  * billions, GIB a size such as 512M (a plain number is GiB), FLAG true, yes, on, 1 and their opposites, CHOICE one of
- * its words. A TEXT is borrowed, and must live as long as the options. ARGUMENT, with one sentence that names the option
- * and what it takes; nothing has changed then. */
+ * its words. A TEXT is borrowed, and must live as long as the options. ARGUMENT, with one sentence that names the
+ * option and what it takes; nothing has changed then. */
 splat_status splat_option_read(const splat_option *option, const char *text, void *options, splat_error *error);
 /* For a splat_..._options_set: the option `name` of a caller's struct, whatever header it was compiled with. ARGUMENT:
  * as above, or there is no such option; the nearest name is said. */

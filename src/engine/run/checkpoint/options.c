@@ -59,7 +59,8 @@ json_t *splat_scene_options_json(const splat_scene_options *options)
 {
     json_t *object = json_object();
     for (size_t i = 0; i < splat_scene_options_table.n; i++)
-        if (is_saved(&splat_scene_options_table.rows[i])) set_row(&object, &splat_scene_options_table.rows[i].row, options);
+        if (is_saved(&splat_scene_options_table.rows[i]))
+            set_row(&object, &splat_scene_options_table.rows[i].row, options);
     return object;
 }
 

@@ -13,7 +13,6 @@
 #include "train/ranks/shards.h"
 #include "train/resize.h"
 
-#define USUAL_CAP 1000000
 #define REORDER_INTERVAL 1000
 #define SICK_SHARE 5 /* one in so many dead in a round: more are made than the photos ask for */
 
