@@ -215,7 +215,7 @@ static void faults_are_one_sentence_each(void **state)
     options.source = "clip.txt";
     expect_error(SPLAT_ERROR_FORMAT, "neither a folder of photos nor a video");
     options.n_frames = 2;
-    expect_error(SPLAT_ERROR_ARGUMENT, "must be at least 3, not 2");
+    expect_error(SPLAT_ERROR_ARGUMENT, "must be from 3 to 100000, or 0, not 2");
 }
 
 static bool stop_when_called(void *user, const char *stage, double fraction)
