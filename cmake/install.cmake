@@ -20,7 +20,7 @@ add_custom_command(OUTPUT ${splatsmith_man} ${splatsmith_completion}
   VERBATIM)
 add_custom_target(splatsmith_documents ALL DEPENDS ${splatsmith_man} ${splatsmith_completion})
 
-# What the library needs, for those who link the static one.
+# The needs of the static libraries, for those who link them.
 set(splatsmith_civetweb "")
 if(CIVETWEB_FOUND)
   set(splatsmith_civetweb "-lcivetweb") # Debian's has no .pc file
@@ -39,7 +39,9 @@ if(WEBP_FOUND)
 endif()
 # the .pc file finds its prefix from where it lies, whatever --prefix was
 file(RELATIVE_PATH splatsmith_pc_to_prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-configure_file(${CMAKE_SOURCE_DIR}/cmake/splatsmith.pc.in ${CMAKE_BINARY_DIR}/splatsmith.pc @ONLY)
+foreach(name splatsmith splatsmith-program)
+  configure_file(${CMAKE_SOURCE_DIR}/cmake/${name}.pc.in ${CMAKE_BINARY_DIR}/${name}.pc @ONLY)
+endforeach()
 
 # The same for find_package(splatsmith).
 include(CMakePackageConfigHelpers)
@@ -51,14 +53,16 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/splatsmith-config-version.c
 
 # Everything that is installed and nothing else: tests and samples are not compiled for it.
 add_custom_target(installed DEPENDS splatsmith_program splatsmith-lpips-convert splatsmith_shared splatsmith_lib
-  splatsmith_documents splatsmith_modules)
+  splatsmith_program_shared splatsmith_program_lib splatsmith_documents splatsmith_modules)
 
 # Components are Debian's packages; see cmake/packages.cmake.
 install(TARGETS splatsmith_program splatsmith-lpips-convert RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   COMPONENT splatsmith)
 install(TARGETS splatsmith_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsplatsmith0
   NAMELINK_COMPONENT libsplatsmith-dev)
-install(TARGETS splatsmith_lib ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsplatsmith-dev)
+install(TARGETS splatsmith_program_shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsplatsmith-program0
+  NAMELINK_COMPONENT libsplatsmith-dev)
+install(TARGETS splatsmith_lib splatsmith_program_lib ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT libsplatsmith-dev)
 foreach(module cuda mpi)
   if(TARGET splatsmith_${module}) # where src/engine/base/module.c looks
     install(TARGETS splatsmith_${module} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/splatsmith
@@ -67,7 +71,8 @@ foreach(module cuda mpi)
 endforeach()
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT libsplatsmith-dev
   FILES_MATCHING PATTERN "*.h")
-install(FILES ${CMAKE_BINARY_DIR}/splatsmith.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libsplatsmith-dev)
+install(FILES ${CMAKE_BINARY_DIR}/splatsmith.pc ${CMAKE_BINARY_DIR}/splatsmith-program.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libsplatsmith-dev)
 install(FILES ${CMAKE_BINARY_DIR}/splatsmith-config.cmake ${CMAKE_BINARY_DIR}/splatsmith-config-version.cmake
   DESTINATION ${splatsmith_cmake_folder} COMPONENT libsplatsmith-dev)
 install(FILES ${splatsmith_man} ${CMAKE_SOURCE_DIR}/tools/splatsmith-lpips-convert.1

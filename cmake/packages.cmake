@@ -3,7 +3,7 @@
 
 set(SPLATSMITH_PACKAGE_CONTACT "Splatsmith maintainers <maintainers@splatsmith.invalid>" CACHE STRING
   "Who makes the packages, as their field Maintainer says")
-set(packages splatsmith libsplatsmith0 libsplatsmith-dev)
+set(packages splatsmith libsplatsmith0 libsplatsmith-program0 libsplatsmith-dev)
 foreach(module cuda mpi)
   if(TARGET splatsmith_${module})
     list(APPEND packages splatsmith-${module})
@@ -69,15 +69,19 @@ set(about "Splatsmith trains Gaussian splats (Mip-Splatting) from photos, measur
 renders them, lays them on surfaces, and makes textured meshes (SuGaR).
 .
 This package has")
-debian_package(splatsmith graphics "libsplatsmith0 ${same}"
+debian_package(splatsmith graphics "libsplatsmith-program0 ${same}, libsplatsmith0 ${same}"
 "photos in, a Gaussian splat and a textured mesh out
 ${about} the command-line program.")
 debian_package(libsplatsmith0 libs ""
 "trainer of Gaussian splats, the library
 ${about} the shared library, with the backend for the CPU.")
-debian_package(libsplatsmith-dev libdevel "libsplatsmith0 ${same}, ${static_needs}"
+debian_package(libsplatsmith-program0 libs "libsplatsmith0 ${same}"
+"trainer of Gaussian splats, the viewer's library
+${about} the shared library of the viewer, of the search for cameras
+and of the built-in scenes.")
+debian_package(libsplatsmith-dev libdevel "libsplatsmith-program0 ${same}, libsplatsmith0 ${same}, ${static_needs}"
 "trainer of Gaussian splats, development files
-${about} the headers, the static library, and what pkg-config and
+${about} the headers, the static libraries, and what pkg-config and
 CMake ask for.")
 debian_package(splatsmith-cuda contrib/graphics "libsplatsmith0 ${same}"
 "trainer of Gaussian splats, the backend for NVIDIA GPUs
@@ -88,16 +92,22 @@ debian_package(splatsmith-mpi graphics "libsplatsmith0 ${same}"
 ${about} the module that lets several processes, on one host or
 several, train one splat.")
 
-# the library's control files
-set(control ${CMAKE_BINARY_DIR}/generated/debian)
-configure_file(${CMAKE_SOURCE_DIR}/packaging/debian/libsplatsmith0.symbols ${control}/symbols COPYONLY)
-configure_file(${CMAKE_SOURCE_DIR}/packaging/debian/libsplatsmith0.triggers ${control}/triggers COPYONLY)
+# the control files of the two libraries
 math(EXPR next_minor "${PROJECT_VERSION_MINOR} + 1")
-file(WRITE ${control}/shlibs "libsplatsmith ${PROJECT_VERSION_MAJOR} libsplatsmith0 (>= ${PROJECT_VERSION}), \
-libsplatsmith0 (<< ${PROJECT_VERSION_MAJOR}.${next_minor}~)\n")
-set(CPACK_DEBIAN_LIBSPLATSMITH0_PACKAGE_CONTROL_EXTRA ${control}/symbols ${control}/triggers ${control}/shlibs)
-if(CMAKE_INSTALL_LIBDIR MATCHES "-linux-gnu") # CPack knows the field from CMake 3.31 on
-  set(CPACK_DEBIAN_LIBSPLATSMITH0_PACKAGE_MULTIARCH same)
+foreach(library libsplatsmith libsplatsmith-program)
+  set(package ${library}${PROJECT_VERSION_MAJOR})
+  string(TOUPPER ${package} upper)
+  set(control ${CMAKE_BINARY_DIR}/generated/debian/${package})
+  configure_file(${CMAKE_SOURCE_DIR}/packaging/debian/${package}.symbols ${control}/symbols COPYONLY)
+  configure_file(${CMAKE_SOURCE_DIR}/packaging/debian/${package}.triggers ${control}/triggers COPYONLY)
+  file(WRITE ${control}/shlibs "${library} ${PROJECT_VERSION_MAJOR} ${package} (>= ${PROJECT_VERSION}), \
+${package} (<< ${PROJECT_VERSION_MAJOR}.${next_minor}~)\n")
+  set(CPACK_DEBIAN_${upper}_PACKAGE_CONTROL_EXTRA ${control}/symbols ${control}/triggers ${control}/shlibs)
+  if(CMAKE_INSTALL_LIBDIR MATCHES "-linux-gnu") # CPack knows the field from CMake 3.31 on
+    set(CPACK_DEBIAN_${upper}_PACKAGE_MULTIARCH same)
+  endif()
+endforeach()
+if(CMAKE_INSTALL_LIBDIR MATCHES "-linux-gnu")
   set(CPACK_DEBIAN_LIBSPLATSMITH-DEV_PACKAGE_MULTIARCH same)
 endif()
 include(CPack)

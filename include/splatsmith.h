@@ -2,13 +2,17 @@
  *
  *   splatsmith/core.h     errors, the context with its device, log and memory, cameras
  *   splatsmith/scene.h    photos with their cameras
- *   splatsmith/capture.h  cameras for photos that have none
  *   splatsmith/model.h    splats: files, rendering, metrics, pictures of views, model folders
  *   splatsmith/train.h    training: the plan, the trainer, runs
  *   splatsmith/distributed.h  ranks: processes or threads that train together
  *   splatsmith/mesh.h     meshes from splats
  *   splatsmith/refine.h   Gaussians bound to a mesh: training both, and editing the mesh
  *   splatsmith/texture.h  textures for meshes
+ *
+ * and of a second library, libsplatsmith-program, which is built on the first:
+ *
+ *   splatsmith/capture.h  cameras for photos that have none
+ *   splatsmith/sample.h   the built-in scenes
  *   splatsmith/viewer.h   a splat in a browser
  *
  * SPDX-License-Identifier: Apache-2.0
@@ -29,13 +33,14 @@
 
 #include "splatsmith/core.h"
 #include "splatsmith/scene.h"
-#include "splatsmith/capture.h"
 #include "splatsmith/model.h"
 #include "splatsmith/distributed.h"
 #include "splatsmith/train.h"
 #include "splatsmith/mesh.h"
 #include "splatsmith/refine.h"
 #include "splatsmith/texture.h"
+#include "splatsmith/capture.h"
+#include "splatsmith/sample.h"
 #include "splatsmith/viewer.h"
 
 #ifndef __cplusplus

@@ -45,9 +45,9 @@ else()
   # and what MPI and the GPU's driver bring. Each with the licence that its package states.
   add_documents(${stage}/share/doc/splatsmith)
   file(COPY ${CPACK_SPLATSMITH_SOURCE}/CHANGELOG.md DESTINATION ${stage}/share/doc/splatsmith)
-  file(GLOB own ${stage}/bin/splatsmith ${stage}/${CPACK_SPLATSMITH_LIBDIR}/libsplatsmith.so.*.*)
+  file(GLOB own ${stage}/bin/splatsmith ${stage}/${CPACK_SPLATSMITH_LIBDIR}/libsplatsmith*.so.*.*)
   file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${own} RESOLVED_DEPENDENCIES_VAR needed UNRESOLVED_DEPENDENCIES_VAR missing
-    PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|splatsmith)\\.so")
+    PRE_EXCLUDE_REGEXES "^ld-linux" "^lib(c|m|dl|rt|pthread|splatsmith|splatsmith-program)\\.so")
   if(missing)
     message(FATAL_ERROR "not found, for the archive: ${missing}")
   endif()

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes the wheel of the Python package from the shared library of a build folder: no network, nothing but Python's
+"""Makes the wheel of the Python package from the shared libraries of a build folder: no network, nothing but Python's
 standard library and binutils, and the same bytes from the same files.
 
     python/build_wheel.py [BUILD] [--out FOLDER] [--without-cuda]
 
-BUILD: where CMake has built `splatsmith_shared`; default build. FOLDER: where the wheel goes; default the present one.
+BUILD: where CMake has built `splatsmith_program_shared`; default build. FOLDER: where the wheel goes; default the present one.
 Prints the path of the wheel.
 
-In the wheel lie the Python files, the library, the CUDA backend's module where the build has one, and all shared
+In the wheel lie the Python files, the libraries, the CUDA backend's module where the build has one, and all shared
 libraries that these need and that a bare Debian lacks, with their licences. They are found beside the library by its
 DT_RPATH, $ORIGIN, which the build has set, and which holds for what they need in turn: nothing is patched. Dates are
 SOURCE_DATE_EPOCH, or 1980."""
@@ -27,7 +27,7 @@ from typing import Dict, List, NoReturn, Optional, Set, Tuple
 
 PYTHON = Path(__file__).resolve().parent
 ROOT = PYTHON.parent
-LIBRARY, MODULE = "libsplatsmith.so.0", "libsplatsmith-cuda.so"
+LIBRARIES, MODULE = ("libsplatsmith.so.0", "libsplatsmith-program.so.0"), "libsplatsmith-cuda.so"
 # What every glibc system has, and what must be the system's own: the C library and GCC's runtimes.
 SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|mvec|util|gcc_s|stdc\+\+)|ld-linux[-\w]*)\.so\.\d+|linux-vdso\.so\.1")
 
@@ -99,10 +99,10 @@ def stripped(path: Path, folder: Path) -> bytes:
 
 
 def collect_libraries(build: Path, with_cuda: bool) -> Dict[str, bytes]:
-    shared = only([p for p in build.glob(f"shared/**/{LIBRARY}")], f"{LIBRARY} in {build}/shared",
-                  f"build it: cmake --build {build} --target splatsmith_shared")
-    check_rpath(shared)
-    ours = [(LIBRARY, shared)]
+    ours = [(name, only([p for p in build.glob(f"shared/**/{name}")], f"{name} in {build}/shared",
+                        f"build it: cmake --build {build} --target splatsmith_program_shared")) for name in LIBRARIES]
+    for _, library in ours:
+        check_rpath(library)
     modules = [p for p in build.glob(f"lib/splatsmith/{MODULE}")] if with_cuda else []
     if modules:
         ours.append((MODULE, only(modules, f"{MODULE} in {build}", "give a clean build folder")))
@@ -112,6 +112,8 @@ def collect_libraries(build: Path, with_cuda: bool) -> Dict[str, bytes]:
         for name, path in ours:
             files[f"splatsmith/lib/{name}"] = stripped(path, Path(folder))
             for library in needed_by(path):
+                if library.name in LIBRARIES:
+                    continue
                 files[f"splatsmith/lib/{soname(library)}"] = stripped(library, Path(folder))
                 licence = licence_of(library)
                 if licence:

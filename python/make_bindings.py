@@ -278,7 +278,7 @@ def members_of(values: List[Tuple[str, int]]) -> List[Tuple[str, int]]:
 def write_c(parser: Parser) -> str:
     out = ['"""The C interface of Splatsmith as ctypes: made of include/ by make_bindings.py, not to be edited.',
            "",
-           "Functions, structs and their meaning are documented in the headers. `load` opens the library and gives",
+           "Functions, structs and their meaning are documented in the headers. `declare` gives",
            'every function its types."""',
            "IMPORT",
            "from enum import IntEnum",
@@ -322,9 +322,8 @@ def write_c(parser: Parser) -> str:
         line = f'    "{name}": ({result}, [{", ".join(arguments)}]),'
         out += wrap(line)
     out += ["}", "", "",
-            "def load(path: str) -> Any:",
-            '    """The library at `path`, with typed functions."""',
-            "    library = CDLL(path)",
+            "def declare(library: Any) -> Any:",
+            '    """The library, with typed functions."""',
             "    for name, (result, arguments) in FUNCTIONS.items():",
             "        function = getattr(library, name)",
             "        function.restype = result",

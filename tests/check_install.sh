@@ -55,38 +55,68 @@ export PKG_CONFIG_PATH
 cd "$scratch"
 # shellcheck disable=SC2046
 ${CC:-cc} -std=c17 -Wall -Wextra -Werror "$source/samples/train_minimal.c" \
-    $(pkg-config --cflags --libs splatsmith) -o consumer
-readelf -d consumer | grep -q 'NEEDED.*\[libsplatsmith.so.0\]' || fail "the consumer did not link the shared library"
-for needed in turbojpeg jansson gomp; do
-    if readelf -d consumer | grep -q "NEEDED.*lib$needed"; then fail "pkg-config makes programs link $needed"; fi
+    $(pkg-config --cflags --libs splatsmith-program) -o consumer
+readelf -d consumer | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' >needed
+for library in libsplatsmith.so.0 libsplatsmith-program.so.0; do
+    grep -qFx "$library" needed || fail "the consumer did not link $library"
+done
+for unwanted in turbojpeg jansson gomp civetweb; do
+    if grep "$unwanted" needed; then fail "pkg-config makes programs link $unwanted"; fi
 done
 libraries=$(dirname "$(find "$scratch/moved" -name libsplatsmith.so.0)")
 LD_LIBRARY_PATH=$libraries ./consumer scene splat.ply >/dev/null
 [ -s splat.ply ] || fail "the consumer wrote no splat"
 # shellcheck disable=SC2046
-${CC:-cc} -std=c17 "$source/samples/train_minimal.c" $(pkg-config --cflags splatsmith) "$libraries/libsplatsmith.a" \
-    $(pkg-config --static --libs-only-l --libs-only-other splatsmith | sed 's/-lsplatsmith//') -o consumer_static
+${CC:-cc} -std=c17 "$source/samples/train_minimal.c" $(pkg-config --cflags splatsmith) \
+    "$libraries/libsplatsmith-program.a" "$libraries/libsplatsmith.a" \
+    $(pkg-config --static --libs-only-l --libs-only-other splatsmith-program | sed 's/-lsplatsmith[^ ]*//g') \
+    -o consumer_static
 nm consumer_static | grep -q ' T splat_version$' || fail "the consumer did not link the static library"
 ./consumer_static scene splat_static.ply >/dev/null
 cmp splat.ply splat_static.ply || fail "the static and the shared library differ"
 
-# The same sample by find_package, in a project of its own; another version is not taken.
+# The engine alone: no server and no second library.
+cat >engine.c <<EOF
+#include <splatsmith.h>
+int main(void)
+{
+    splat_train_options options;
+    splat_train_options_init(&options);
+    return splat_train_options_check(&options, NULL) == SPLAT_OK ? 0 : 1;
+}
+EOF
+# shellcheck disable=SC2046
+${CC:-cc} -std=c17 engine.c $(pkg-config --cflags --libs splatsmith) -o engine
+LD_LIBRARY_PATH=$libraries ./engine || fail "a program cannot use the engine alone"
+if LD_LIBRARY_PATH=$libraries ldd ./engine | grep -E 'splatsmith-program|civetweb'; then
+    fail "the engine brings the second library along"
+fi
+
+# The same samples by find_package, in a project of its own; another version is not taken.
 mkdir project
 cat > project/CMakeLists.txt <<EOF
 cmake_minimum_required(VERSION 3.22)
 project(consumer LANGUAGES C)
-find_package(splatsmith \${WANTED} REQUIRED CONFIG COMPONENTS static)
-foreach(library splatsmith static)
+find_package(splatsmith \${WANTED} REQUIRED CONFIG COMPONENTS program static)
+foreach(library program program_static)
   add_executable(\${library} "$source/samples/train_minimal.c")
   target_link_libraries(\${library} PRIVATE splatsmith::\${library})
+endforeach()
+foreach(library splatsmith static)
+  add_executable(engine_\${library} "$scratch/engine.c")
+  target_link_libraries(engine_\${library} PRIVATE splatsmith::\${library})
 endforeach()
 EOF
 version=$("$scratch/moved/bin/splatsmith" --version | tr -cd '0-9.')
 cmake -S project -B project/build -G Ninja -DWANTED="$version" -DCMAKE_PREFIX_PATH="$scratch/moved" >/dev/null
 cmake --build project/build >/dev/null
-nm project/build/static | grep -q ' T splat_version$' || fail "splatsmith::static is not the static library"
-project/build/splatsmith scene2 splat2.ply >/dev/null
+for program in program_static engine_static; do
+    if readelf -d project/build/$program | grep 'NEEDED.*libsplatsmith'; then fail "$program is linked with a shared library"; fi
+done
+project/build/program scene2 splat2.ply >/dev/null
 cmp splat.ply splat2.ply || fail "the two consumers differ"
+project/build/engine_splatsmith || fail "splatsmith::splatsmith is not enough for a program that uses the engine"
+project/build/engine_static || fail "splatsmith::static is not enough for a program that uses the engine"
 if cmake -S project -B project/newer -G Ninja -DWANTED=99.0 -DCMAKE_PREFIX_PATH="$scratch/moved" >newer.log 2>&1; then
     fail "find_package(splatsmith 99.0) found this version"
 fi

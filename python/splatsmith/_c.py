@@ -1,8 +1,8 @@
 """The C interface of Splatsmith as ctypes: made of include/ by make_bindings.py, not to be edited.
 
-Functions, structs and their meaning are documented in the headers. `load` opens the library and gives
+Functions, structs and their meaning are documented in the headers. `declare` gives
 every function its types."""
-from ctypes import (CDLL, CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32,
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_bool, c_char, c_char_p, c_double, c_float, c_int, c_int32,
         c_size_t, c_uint32, c_uint64, c_uint8, c_void_p)
 from enum import IntEnum
 from typing import Any, Dict, List, Tuple
@@ -136,65 +136,6 @@ class splat_scene_photo(Structure):
 
 
 class splat_scene_arrays(Structure):
-    pass
-
-
-class SampleScene(IntEnum):
-    BASIC = 0
-    OBJECTS = 1
-    ROOM = 2
-
-
-class SampleDistortion(IntEnum):
-    NONE = 0
-    SIMPLE_RADIAL = 1
-    RADIAL = 2
-    OPENCV = 3
-    OPENCV_FISHEYE = 4
-    FULL_OPENCV = 5
-    FOV = 6
-    SIMPLE_RADIAL_FISHEYE = 7
-    RADIAL_FISHEYE = 8
-    THIN_PRISM_FISHEYE = 9
-    RAD_TAN_THIN_PRISM_FISHEYE = 10
-    SIMPLE_DIVISION = 11
-    DIVISION = 12
-    SIMPLE_FISHEYE = 13
-    FISHEYE = 14
-    EUCM = 15
-    EQUIRECTANGULAR = 16
-    WIDE_FISHEYE = 17
-
-
-class splat_sample_options(Structure):
-    pass
-
-
-class Matcher(IntEnum):
-    AUTO = 0
-    EXHAUSTIVE = 1
-    SEQUENTIAL = 2
-    VOCAB_TREE = 3
-
-
-class Mapper(IntEnum):
-    AUTO = 0
-    INCREMENTAL = 1
-    GLOBAL = 2
-
-
-class CameraQuality(IntEnum):
-    AUTO = 0
-    LOW = 1
-    MEDIUM = 2
-    HIGH = 3
-
-
-class splat_cameras_options(Structure):
-    pass
-
-
-class splat_cameras_info(Structure):
     pass
 
 
@@ -416,6 +357,65 @@ class splat_texture_info(Structure):
     pass
 
 
+class Matcher(IntEnum):
+    AUTO = 0
+    EXHAUSTIVE = 1
+    SEQUENTIAL = 2
+    VOCAB_TREE = 3
+
+
+class Mapper(IntEnum):
+    AUTO = 0
+    INCREMENTAL = 1
+    GLOBAL = 2
+
+
+class CameraQuality(IntEnum):
+    AUTO = 0
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+
+
+class splat_cameras_options(Structure):
+    pass
+
+
+class splat_cameras_info(Structure):
+    pass
+
+
+class SampleScene(IntEnum):
+    BASIC = 0
+    OBJECTS = 1
+    ROOM = 2
+
+
+class SampleDistortion(IntEnum):
+    NONE = 0
+    SIMPLE_RADIAL = 1
+    RADIAL = 2
+    OPENCV = 3
+    OPENCV_FISHEYE = 4
+    FULL_OPENCV = 5
+    FOV = 6
+    SIMPLE_RADIAL_FISHEYE = 7
+    RADIAL_FISHEYE = 8
+    THIN_PRISM_FISHEYE = 9
+    RAD_TAN_THIN_PRISM_FISHEYE = 10
+    SIMPLE_DIVISION = 11
+    DIVISION = 12
+    SIMPLE_FISHEYE = 13
+    FISHEYE = 14
+    EUCM = 15
+    EQUIRECTANGULAR = 16
+    WIDE_FISHEYE = 17
+
+
+class splat_sample_options(Structure):
+    pass
+
+
 class splat_viewer(Structure):
     pass
 
@@ -564,49 +564,6 @@ splat_scene_arrays._fields_ = [
     ("points", POINTER(c_float)),
     ("colors", POINTER(c_uint8)),
     ("n_points", c_size_t),
-]
-splat_sample_options._fields_ = [
-    ("size", c_size_t),
-    ("width", c_int),
-    ("height", c_int),
-    ("n_cameras", c_int),
-    ("n_points", c_int),
-    ("n_truth", c_int),
-    ("supersample", c_int),
-    ("seed", c_uint64),
-    ("scene", c_int),
-    ("distortion", c_int),
-    ("n_blobs", c_int),
-    ("exposure_spread", c_float),
-    ("tracks", c_bool),
-    ("depths", c_bool),
-]
-splat_cameras_options._fields_ = [
-    ("size", c_size_t),
-    ("source", c_char_p),
-    ("folder", c_char_p),
-    ("images", c_char_p),
-    ("colmap", c_char_p),
-    ("camera_model", c_char_p),
-    ("matcher", c_int),
-    ("mapper", c_int),
-    ("vocab_tree", c_char_p),
-    ("n_frames", c_int),
-    ("threads", c_int),
-    ("progress", CFUNCTYPE(c_bool, c_void_p, c_char_p, c_double)),
-    ("progress_user", c_void_p),
-    ("log", splat_log_function),
-    ("log_user", c_void_p),
-    ("quality", c_int),
-]
-splat_cameras_info._fields_ = [
-    ("n_photos", c_size_t),
-    ("n_registered", c_size_t),
-    ("n_points", c_size_t),
-    ("n_models", c_size_t),
-    ("camera_model", c_char * 32),
-    ("matcher", c_int),
-    ("is_done_before", c_bool),
 ]
 splat_model_info._fields_ = [
     ("n_gaussians", c_size_t),
@@ -1038,6 +995,49 @@ splat_texture_info._fields_ = [
     ("seams", c_double * 2),
     ("host_bytes", c_uint64),
 ]
+splat_cameras_options._fields_ = [
+    ("size", c_size_t),
+    ("source", c_char_p),
+    ("folder", c_char_p),
+    ("images", c_char_p),
+    ("colmap", c_char_p),
+    ("camera_model", c_char_p),
+    ("matcher", c_int),
+    ("mapper", c_int),
+    ("vocab_tree", c_char_p),
+    ("n_frames", c_int),
+    ("threads", c_int),
+    ("progress", CFUNCTYPE(c_bool, c_void_p, c_char_p, c_double)),
+    ("progress_user", c_void_p),
+    ("log", splat_log_function),
+    ("log_user", c_void_p),
+    ("quality", c_int),
+]
+splat_cameras_info._fields_ = [
+    ("n_photos", c_size_t),
+    ("n_registered", c_size_t),
+    ("n_points", c_size_t),
+    ("n_models", c_size_t),
+    ("camera_model", c_char * 32),
+    ("matcher", c_int),
+    ("is_done_before", c_bool),
+]
+splat_sample_options._fields_ = [
+    ("size", c_size_t),
+    ("width", c_int),
+    ("height", c_int),
+    ("n_cameras", c_int),
+    ("n_points", c_int),
+    ("n_truth", c_int),
+    ("supersample", c_int),
+    ("seed", c_uint64),
+    ("scene", c_int),
+    ("distortion", c_int),
+    ("n_blobs", c_int),
+    ("exposure_spread", c_float),
+    ("tracks", c_bool),
+    ("depths", c_bool),
+]
 splat_viewer_options._fields_ = [
     ("size", c_size_t),
     ("host", c_char_p),
@@ -1064,9 +1064,6 @@ STRUCTS: List[Any] = [
     splat_view_info,
     splat_scene_photo,
     splat_scene_arrays,
-    splat_sample_options,
-    splat_cameras_options,
-    splat_cameras_info,
     splat_model_info,
     splat_array,
     splat_model_arrays,
@@ -1099,6 +1096,9 @@ STRUCTS: List[Any] = [
     splat_refine_input,
     splat_texture_options,
     splat_texture_info,
+    splat_cameras_options,
+    splat_cameras_info,
+    splat_sample_options,
     splat_viewer_options,
 ]
 
@@ -1132,16 +1132,6 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_scene_arrays_init_sized": (None, [POINTER(splat_scene_arrays), c_size_t]),
     "splat_scene_create": (c_int, [POINTER(splat_context), POINTER(splat_scene_arrays), POINTER(splat_scene_options),
         POINTER(POINTER(splat_scene)), POINTER(splat_error)]),
-    "splat_sample_options_init_sized": (None, [POINTER(splat_sample_options), c_size_t]),
-    "splat_sample_options_set": (c_int, [POINTER(splat_sample_options), c_char_p, c_char_p, POINTER(splat_error)]),
-    "splat_sample_options_choose": (None, [POINTER(splat_sample_options), c_int]),
-    "splat_sample_write": (c_int, [POINTER(splat_context), c_char_p, POINTER(splat_sample_options),
-        POINTER(splat_error)]),
-    "splat_cameras_options_init_sized": (None, [POINTER(splat_cameras_options), c_size_t]),
-    "splat_cameras_options_set": (c_int, [POINTER(splat_cameras_options), c_char_p, c_char_p, POINTER(splat_error)]),
-    "splat_cameras_options_check": (c_int, [POINTER(splat_cameras_options), POINTER(splat_error)]),
-    "splat_cameras_are_needed": (c_bool, [c_char_p, c_char_p]),
-    "splat_cameras_find": (c_int, [POINTER(splat_cameras_options), POINTER(splat_cameras_info), POINTER(splat_error)]),
     "splat_model_load": (c_int, [POINTER(splat_context), c_char_p, POINTER(POINTER(splat_model)),
         POINTER(splat_error)]),
     "splat_model_destroy": (None, [POINTER(splat_model)]),
@@ -1266,6 +1256,16 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_texture_make": (c_int, [POINTER(splat_context), POINTER(splat_scene), c_char_p, POINTER(splat_model),
         POINTER(splat_texture_options), POINTER(c_char_p), c_size_t, POINTER(splat_texture_info),
         POINTER(splat_error)]),
+    "splat_cameras_options_init_sized": (None, [POINTER(splat_cameras_options), c_size_t]),
+    "splat_cameras_options_set": (c_int, [POINTER(splat_cameras_options), c_char_p, c_char_p, POINTER(splat_error)]),
+    "splat_cameras_options_check": (c_int, [POINTER(splat_cameras_options), POINTER(splat_error)]),
+    "splat_cameras_are_needed": (c_bool, [c_char_p, c_char_p]),
+    "splat_cameras_find": (c_int, [POINTER(splat_cameras_options), POINTER(splat_cameras_info), POINTER(splat_error)]),
+    "splat_sample_options_init_sized": (None, [POINTER(splat_sample_options), c_size_t]),
+    "splat_sample_options_set": (c_int, [POINTER(splat_sample_options), c_char_p, c_char_p, POINTER(splat_error)]),
+    "splat_sample_options_choose": (None, [POINTER(splat_sample_options), c_int]),
+    "splat_sample_write": (c_int, [POINTER(splat_context), c_char_p, POINTER(splat_sample_options),
+        POINTER(splat_error)]),
     "splat_viewer_options_init_sized": (None, [POINTER(splat_viewer_options), c_size_t]),
     "splat_viewer_options_set": (c_int, [POINTER(splat_viewer_options), c_char_p, c_char_p, POINTER(splat_error)]),
     "splat_viewer_open": (c_int, [POINTER(splat_viewer_options), POINTER(POINTER(splat_viewer)), POINTER(splat_error)]),
@@ -1292,9 +1292,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
 }
 
 
-def load(path: str) -> Any:
-    """The library at `path`, with typed functions."""
-    library = CDLL(path)
+def declare(library: Any) -> Any:
+    """The library, with typed functions."""
     for name, (result, arguments) in FUNCTIONS.items():
         function = getattr(library, name)
         function.restype = result

@@ -21,7 +21,7 @@ _loading = threading.Lock()
 
 
 def find() -> str:
-    """The path of the library: SPLATSMITH_LIBRARY, else that of the wheel, else the system's."""
+    """The path of the engine's library: SPLATSMITH_LIBRARY, else that of the wheel, else the system's."""
     named = os.environ.get("SPLATSMITH_LIBRARY")
     if named:
         return named
@@ -30,23 +30,34 @@ def find() -> str:
     return bundled[0] if bundled else f"libsplatsmith.so.{_c.SPLATSMITH_VERSION_MAJOR}"
 
 
+def program_beside(engine: str) -> str:
+    """The path of the second library (viewer, cameras, built-in scenes), which lies in the folder of the engine's."""
+    return os.path.join(os.path.dirname(engine), f"libsplatsmith-program.so.{_c.SPLATSMITH_VERSION_MAJOR}")
+
+
+def load(path: str) -> Any:
+    """The library at `path`; ImportError: it cannot be loaded."""
+    try:
+        return ctypes.CDLL(path)
+    except OSError as refused:
+        raise ImportError(f"the Splatsmith library cannot be loaded: {refused}; install the wheel, or name the "
+                          "library with the environment variable SPLATSMITH_LIBRARY") from refused
+
+
 def library() -> Any:
-    """The loaded library. ImportError: it is absent, or of another version than these bindings."""
+    """Both libraries as one. ImportError: one is absent, or of another version than these bindings."""
     global _library
     with _loading:
         if _library is None:
             path = find()
-            try:
-                probe = ctypes.CDLL(path)
-            except OSError as refused:
-                raise ImportError(f"the Splatsmith library cannot be loaded: {refused}; install the wheel, or name the "
-                                  "library with the environment variable SPLATSMITH_LIBRARY") from refused
+            probe = load(path)
             probe.splat_version.restype = ctypes.c_char_p
             version = probe.splat_version().decode()
             if version != _c.SPLATSMITH_VERSION:
                 raise ImportError(f"{path} is version {version}, but these bindings are for {_c.SPLATSMITH_VERSION}")
+            both = load(program_beside(path))  # it needs the engine's, which is loaded: names are found in both
             try:
-                _library = _c.load(path)
+                _library = _c.declare(both)
             except AttributeError as absent:
                 raise ImportError(f"{path} is of version {version}, but of other sources than these bindings: "
                                   f"{absent}; use both of one build") from absent

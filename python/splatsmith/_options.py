@@ -51,36 +51,6 @@ class SceneOptions(TypedDict, total=False):
     strict: bool
 
 
-class SampleOptions(TypedDict, total=False):
-    width: int
-    height: int
-    n_cameras: int
-    n_points: int
-    n_truth: int
-    supersample: int
-    seed: int
-    scene: Union[str, _c.SampleScene]
-    distortion: Union[str, _c.SampleDistortion]
-    n_blobs: int
-    exposure_spread: float
-    tracks: bool
-    depths: bool
-
-
-class CamerasOptions(TypedDict, total=False):
-    source: PathLike
-    folder: PathLike
-    images: PathLike
-    colmap: PathLike
-    camera_model: PathLike
-    matcher: Union[str, _c.Matcher]
-    mapper: Union[str, _c.Mapper]
-    vocab_tree: PathLike
-    n_frames: int
-    threads: int
-    quality: Union[str, _c.CameraQuality]
-
-
 class CleanOptions(TypedDict, total=False):
     bbox_low: Sequence[float]
     bbox_high: Sequence[float]
@@ -251,6 +221,36 @@ class TextureOptions(TypedDict, total=False):
     max_host_bytes: int
 
 
+class CamerasOptions(TypedDict, total=False):
+    source: PathLike
+    folder: PathLike
+    images: PathLike
+    colmap: PathLike
+    camera_model: PathLike
+    matcher: Union[str, _c.Matcher]
+    mapper: Union[str, _c.Mapper]
+    vocab_tree: PathLike
+    n_frames: int
+    threads: int
+    quality: Union[str, _c.CameraQuality]
+
+
+class SampleOptions(TypedDict, total=False):
+    width: int
+    height: int
+    n_cameras: int
+    n_points: int
+    n_truth: int
+    supersample: int
+    seed: int
+    scene: Union[str, _c.SampleScene]
+    distortion: Union[str, _c.SampleDistortion]
+    n_blobs: int
+    exposure_spread: float
+    tracks: bool
+    depths: bool
+
+
 class ViewerOptions(TypedDict, total=False):
     host: PathLike
     title: PathLike
@@ -267,9 +267,6 @@ ENUM_FIELDS: Dict[str, Dict[str, Type[IntEnum]]] = {
     "splat_error": {"status": _c.Status},
     "splat_context_options": {"fragmentation": _c.Fragmentation},
     "splat_scene_options": {"mask_mode": _c.MaskMode, "undistort": _c.Undistort},
-    "splat_sample_options": {"scene": _c.SampleScene, "distortion": _c.SampleDistortion},
-    "splat_cameras_options": {"matcher": _c.Matcher, "mapper": _c.Mapper, "quality": _c.CameraQuality},
-    "splat_cameras_info": {"matcher": _c.Matcher},
     "splat_model_info": {"render_mode": _c.RenderMode},
     "splat_array": {"type": _c.ArrayType},
     "splat_model_values": {"render_mode": _c.RenderMode},
@@ -281,4 +278,7 @@ ENUM_FIELDS: Dict[str, Dict[str, Type[IntEnum]]] = {
     "splat_mesh_extract_options": {"method": _c.MeshMethod, "points": _c.MeshPointSource},
     "splat_refine_input": {"render_mode": _c.RenderMode},
     "splat_texture_options": {"bake": _c.TextureBake},
+    "splat_cameras_options": {"matcher": _c.Matcher, "mapper": _c.Mapper, "quality": _c.CameraQuality},
+    "splat_cameras_info": {"matcher": _c.Matcher},
+    "splat_sample_options": {"scene": _c.SampleScene, "distortion": _c.SampleDistortion},
 }

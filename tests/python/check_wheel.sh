@@ -42,7 +42,7 @@ assert splatsmith.version() == splatsmith.__version__
 splatsmith.Context(backend="cpu")
 with open("/proc/self/maps") as maps:
     loaded = {line.split()[-1] for line in maps if ".so" in line}
-for name in ("splatsmith", "png16", "turbojpeg", "jansson", "gomp"):
+for name in ("splatsmith", "splatsmith-program", "png16", "turbojpeg", "jansson", "gomp"):
     paths = [path for path in loaded if f"/lib{name}.so" in path]
     assert paths and all(path.startswith(home) for path in paths), f"lib{name} is loaded from {paths}"
 wheel = zipfile.ZipFile(sys.argv[1])

@@ -10,6 +10,7 @@
 #include "mesh_fixture.h"
 #include "model/files.h"
 #include "sample/sample_raytrace.h"
+#include "splatsmith/sample.h"
 #include "texture/paint.h"
 
 #define FOLDER "paint_scene"

@@ -1,6 +1,7 @@
 /* The viewer beside a training, of several ranks too: the same bytes whoever looks, pauses, saves, stops, and how much
  * time pictures take. Without civetweb all is skipped. */
 #include "scene_fixture.h"
+#include "splatsmith/sample.h"
 #include "train/state.h"
 #include "web_client.h"
 

@@ -3,7 +3,7 @@
 #define SPLAT_SCENE_SAMPLE_SCENE_H
 
 #include "base/error.h"
-#include "splatsmith/scene.h"
+#include "splatsmith/sample.h"
 
 /* Whether every number of the options is possible. ARGUMENT, naming the first that is not. */
 splat_status splat_sample_options_check(const splat_sample_options *options, splat_error *error);

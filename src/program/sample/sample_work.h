@@ -6,7 +6,7 @@
 #include "io/colmap/colmap.h"
 #include "sample/sample_layout.h"
 #include "sample/sample_raytrace.h"
-#include "splatsmith/scene.h"
+#include "splatsmith/sample.h"
 
 typedef struct splat_sample_work {
     const splat_sample_options *options;

@@ -1,0 +1,73 @@
+/* splatsmith/sample.h - the built-in scenes: ray-traced photos with their cameras and the true surface.
+ *
+ * SPDX-License-Identifier: Apache-2.0
+ */
+#ifndef SPLATSMITH_SAMPLE_H
+#define SPLATSMITH_SAMPLE_H
+
+#include "splatsmith/core.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum splat_sample_scene {
+    SPLAT_SAMPLE_SCENE_BASIC,   /* a small one, for trying: a ball, a box, a torus, a hoop on a pole */
+    SPLAT_SAMPLE_SCENE_OBJECTS, /* things, rods and a plate on a ground of 4 x 4, half textured and half plain */
+    SPLAT_SAMPLE_SCENE_ROOM     /* a furnished room of 6 x 4, 3 high, with painted walls, from inside */
+} splat_sample_scene;
+#define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room"
+
+/* The camera model of the pictures: a pinhole, or one of COLMAP's that distort, in the order of its numbers;
+ * EQUIRECTANGULAR panoramas; WIDE_FISHEYE is OPENCV_FISHEYE with 180 degrees over the width. */
+typedef enum splat_sample_distortion {
+    SPLAT_SAMPLE_DISTORTION_NONE, SPLAT_SAMPLE_DISTORTION_SIMPLE_RADIAL, SPLAT_SAMPLE_DISTORTION_RADIAL,
+    SPLAT_SAMPLE_DISTORTION_OPENCV, SPLAT_SAMPLE_DISTORTION_OPENCV_FISHEYE, SPLAT_SAMPLE_DISTORTION_FULL_OPENCV,
+    SPLAT_SAMPLE_DISTORTION_FOV, SPLAT_SAMPLE_DISTORTION_SIMPLE_RADIAL_FISHEYE,
+    SPLAT_SAMPLE_DISTORTION_RADIAL_FISHEYE, SPLAT_SAMPLE_DISTORTION_THIN_PRISM_FISHEYE,
+    SPLAT_SAMPLE_DISTORTION_RAD_TAN_THIN_PRISM_FISHEYE, SPLAT_SAMPLE_DISTORTION_SIMPLE_DIVISION,
+    SPLAT_SAMPLE_DISTORTION_DIVISION, SPLAT_SAMPLE_DISTORTION_SIMPLE_FISHEYE, SPLAT_SAMPLE_DISTORTION_FISHEYE,
+    SPLAT_SAMPLE_DISTORTION_EUCM, SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR, SPLAT_SAMPLE_DISTORTION_WIDE_FISHEYE
+} splat_sample_distortion;
+#define SPLAT_WORDS_SAMPLE_DISTORTION                                                                                  \
+    "none|simple_radial|radial|opencv|opencv_fisheye|full_opencv|fov|simple_radial_fisheye|radial_fisheye|"            \
+    "thin_prism_fisheye|rad_tan_thin_prism_fisheye|simple_division|division|simple_fisheye|fisheye|eucm|"            \
+    "equirectangular|wide_fisheye"
+
+/* Defaults: those of BASIC, and of the other scenes. */
+typedef struct splat_sample_options {
+    size_t size;
+    int width, height; /* 320 x 240; 720 x 540 */
+    int n_cameras;     /* 60; 120 */
+    int n_points;      /* 6000, 20000 noisy surface points */
+    int n_truth;       /* 200000, 500000 points of ground_truth.ply */
+    int supersample;   /* 3, 2: rays a pixel side */
+    uint64_t seed;     /* the same seed gives the same bytes; another one another scene of the same kind */
+    splat_sample_scene scene; /* BASIC */
+    splat_sample_distortion distortion; /* NONE */
+    int n_blobs; /* 0; things painted over every picture, somewhere else in each, and masks/ that says where */
+    float exposure_spread; /* 0: photos of one exposure; else each is multiplied by 2^e, e uniform in [-spread, spread]
+                              stops, less the mean of the photos that `eval` trains on, with a white balance of an
+                              eighth of that, and clipped */
+    bool tracks; /* the model says which pictures see each point, of which at most 12 */
+    bool depths; /* depths/ and sparse/0/depth_params.json: exact inverse depths, as 3DGS has those of a network */
+} splat_sample_options;
+
+void splat_sample_options_init_sized(splat_sample_options *options, size_t size);
+#define splat_sample_options_init(options) splat_sample_options_init_sized(options, sizeof *(options))
+/* Sets a field by its name from a text: see "options" in splatsmith/core.h. */
+splat_status splat_sample_options_set(splat_sample_options *options, const char *name, const char *text,
+                                      splat_error *error);
+/* Chooses a scene, and sets the numbers that are its defaults; the seed stays. */
+void splat_sample_options_choose(splat_sample_options *options, splat_sample_scene scene);
+/* Writes a ray-traced COLMAP scene (images/, sparse/0 in binary and text) and ground_truth.ply into folder, which must
+ * be absent or empty; with blobs masks/, too, with exposure_spread the gains as ground_truth_exposure.json; OBJECTS and
+ * ROOM also ground_truth_mesh.ply, and they need three cameras (docs/files.md).
+ * Errors: ARGUMENT, IO. */
+splat_status splat_sample_write(splat_context *context, const char *folder, const splat_sample_options *options,
+                                splat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
