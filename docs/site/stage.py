@@ -17,7 +17,8 @@ CONTENTS = [
     ('Use', ['docs/viewer', 'docs/observing', 'docs/files', 'docs/memory', 'docs/python', 'docs/packaging', 'docs/benchmark',
              'docs/distributed']),
     ('Reference', ['commands/index', 'api/index']),
-    ('Inside', ['docs/method', 'docs/architecture', 'docs/performance', 'docs/comparison', 'docs/soak']),
+    ('Inside', ['docs/method', 'docs/architecture', 'docs/kernels', 'docs/decisions', 'docs/performance',
+                'docs/comparison', 'docs/soak']),
     (LAB, ['docs/lab/README']),
     ('Project', ['CONTRIBUTING', 'SECURITY', 'CHANGELOG']),
 ]
