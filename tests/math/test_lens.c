@@ -152,6 +152,19 @@ static void formulas(void **state)
     assert_true(fabs(pixel[0] - (800 * (u + u * rho + 2 * c[4] * uv + c[5] * (t + 2 * u * u)) + 495)) < 1e-9);
 }
 
+/* EUCM of alpha 0.3 sees as far behind as z = -w d with w = alpha / (1 - alpha), here with d = 1 (beta 1). */
+static void eucm_ends_at_its_horizon(void **state)
+{
+    (void)state;
+    splat_lens lens = make(SPLAT_LENS_EUCM, 1000, 750, (const double[]){500, 505, 500, 375, 0.3, 1.0});
+    const double w = 0.3 / 0.7;
+    for (int side = -1; side <= 1; side += 2) {
+        const double z = -(w + side * 0.01), ray[3] = {sqrt(1 - z * z), 0, z};
+        double pixel[2];
+        assert_int_equal(splat_lens_project(&lens, ray, pixel), side < 0);
+    }
+}
+
 /* A fisheye sees to the side, and behind. */
 static void fisheyes_see_beyond_90_degrees(void **state)
 {
@@ -262,7 +275,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_model_inverts_itself), cmocka_unit_test(lenses_begin_as_pinholes),
-        cmocka_unit_test(formulas), cmocka_unit_test(fisheyes_see_beyond_90_degrees),
+        cmocka_unit_test(formulas),
+        cmocka_unit_test(eucm_ends_at_its_horizon), cmocka_unit_test(fisheyes_see_beyond_90_degrees),
         cmocka_unit_test(folds_are_outside), cmocka_unit_test(frames_are_those_of_colmap),
         cmocka_unit_test(wide_lenses_have_no_frame),
         cmocka_unit_test(pinholes), cmocka_unit_test(hostile_parameters),

@@ -435,6 +435,30 @@ static void neighbors_are_across_the_sides(void **state)
     splat_mesh_free(&mesh);
 }
 
+/* Three faces in a row. The first two share their side in the texture, the third lies apart, on texels 60 brighter. */
+static void seams_are_sides_that_lie_apart(void **state)
+{
+    (void)state;
+    enum { W = 16, H = 16 };
+    uint32_t faces[9] = {0, 1, 2, 2, 1, 3, 2, 3, 4};
+    float vertices[15] = {0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 1, 0, 0, 2, 0}, densities[3] = {1, 1, 1};
+    float uvs[18] = {0.1f, 0.1f, 0.4f, 0.1f, 0.1f, 0.4f, 0.1f, 0.4f, 0.4f, 0.1f, 0.4f, 0.4f,
+                     0.6f, 0.1f, 0.9f, 0.1f, 0.6f, 0.4f};
+    uint8_t pixels[3 * W * H];
+    for (int i = 0; i < W * H; i++)
+        for (int c = 0; c < 3; c++) pixels[3 * i + c] = i % W < W / 2 ? 40 : 100;
+    splat_image page = {W, H, 3, pixels};
+    splat_mesh mesh = {.n_vertices = 5, .n_faces = 3, .n_pages = 1, .vertices = vertices, .faces = faces, .uvs = uvs};
+    splat_bake bake = {.mesh = &mesh, .densities = densities};
+    splat_error error;
+    double difference;
+    ASSERT_OK(splat_bake_seams(&bake, &page, &difference, &error));
+    assert_float_equal(difference, 60, 1e-9);
+    densities[2] = 0; /* no view sees the third: no seam is left */
+    ASSERT_OK(splat_bake_seams(&bake, &page, &difference, &error));
+    assert_float_equal(difference, 0, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +475,7 @@ int main(void)
         cmocka_unit_test(labels_are_wide_patches),
         cmocka_unit_test(colors_spread_over_what_is_joined),
         cmocka_unit_test(neighbors_are_across_the_sides),
+        cmocka_unit_test(seams_are_sides_that_lie_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
