@@ -15,23 +15,24 @@ splat_vec3 splat_sample_hue(double hue, double saturation, double brightness)
 
 /* ---------------------------------------------------------------- paints */
 
+/* Every draw is a statement of its own, or the only one of its call: see sample_room.c. */
 static splat_paint plain(splat_dice *dice)
 {
     splat_paint paint = {.pattern = SPLAT_PAINT_PLAIN, .gloss = splat_dice_between(dice, 0, 0.12)};
-    paint.colors[0] = splat_sample_hue(splat_dice_between(dice, 0, 1), splat_dice_between(dice, 0.35, 0.75),
-                                       splat_dice_between(dice, 0.55, 0.85));
+    double value = splat_dice_between(dice, 0.55, 0.85), saturation = splat_dice_between(dice, 0.35, 0.75);
+    paint.colors[0] = splat_sample_hue(splat_dice_between(dice, 0, 1), saturation, value);
     return paint;
 }
 
 static splat_paint textured(splat_dice *dice, splat_paint_pattern pattern, double scale)
 {
-    splat_paint paint = {.pattern = pattern, .scale = scale * splat_dice_between(dice, 0.85, 1.2),
-                         .gloss = splat_dice_between(dice, 0, 0.15)};
+    splat_paint paint = {.pattern = pattern, .scale = scale * splat_dice_between(dice, 0.85, 1.2)};
+    paint.gloss = splat_dice_between(dice, 0, 0.15);
     double hue = splat_dice_between(dice, 0, 1);
-    for (int k = 0; k < 3; k++)
-        paint.colors[k] = splat_sample_hue(hue + 0.21 * k, splat_dice_between(dice, 0.25, 0.7),
-                                           k == 1 ? splat_dice_between(dice, 0.3, 0.5)
-                                                  : splat_dice_between(dice, 0.7, 0.95));
+    for (int k = 0; k < 3; k++) {
+        double value = k == 1 ? splat_dice_between(dice, 0.3, 0.5) : splat_dice_between(dice, 0.7, 0.95);
+        paint.colors[k] = splat_sample_hue(hue + 0.21 * k, splat_dice_between(dice, 0.25, 0.7), value);
+    }
     paint.variant = (int)splat_dice_between(dice, 0, 200);
     return paint;
 }
@@ -106,8 +107,8 @@ static splat_part make_thing(splat_dice *dice, int which, double x, double z)
 static void add_plate(splat_parts *parts, splat_dice *dice, double x, double z)
 {
     splat_part plate = {.shape = SPLAT_PART_BOX, .kind = SPLAT_PART_THIN};
-    plate.half = splat_vec3_make(splat_dice_between(dice, 0.22, 0.3), splat_dice_between(dice, 0.18, 0.26),
-                                 splat_dice_between(dice, 0.005, 0.01));
+    double thick = splat_dice_between(dice, 0.005, 0.01), high = splat_dice_between(dice, 0.18, 0.26);
+    plate.half = splat_vec3_make(splat_dice_between(dice, 0.22, 0.3), high, thick);
     plate.center = splat_vec3_make(x, -plate.half.y, z);
     splat_part_turn(&plate, splat_vec3_make(0, -1, 0), yaw(splat_dice_between(dice, 0, pi)));
     plate.paint = plain(dice);

@@ -11,6 +11,8 @@ typedef struct room {
     double mirror_x, mirror_z;
 } room;
 
+/* Every draw is a statement of its own, or the only one of its call: arguments have no order in C, and a scene must not
+ * depend on the compiler. */
 static double between(room *r, double low, double high)
 {
     return splat_dice_between(&r->dice, low, high);
@@ -23,8 +25,8 @@ static splat_paint one_color(splat_vec3 color)
 
 static splat_paint any_color(room *r, double saturation, double brightness)
 {
-    return one_color(splat_sample_hue(between(r, 0, 1), between(r, 0.6, 1) * saturation,
-                                      between(r, 0.85, 1.1) * brightness));
+    double value = between(r, 0.85, 1.1) * brightness, part = between(r, 0.6, 1) * saturation, hue = between(r, 0, 1);
+    return one_color(splat_sample_hue(hue, part, value));
 }
 
 static splat_paint wood(room *r, double scale)
@@ -41,9 +43,14 @@ static splat_paint pattern(room *r, splat_paint_pattern kind, double scale)
 {
     splat_paint paint = {.pattern = kind, .scale = scale};
     double hue = between(r, 0, 1);
-    paint.colors[0] = splat_sample_hue(hue, between(r, 0.4, 0.7), between(r, 0.65, 0.85));
-    paint.colors[1] = splat_sample_hue(hue + between(r, 0.2, 0.5), between(r, 0.4, 0.7), between(r, 0.3, 0.5));
-    paint.colors[2] = splat_sample_hue(hue + between(r, 0.5, 0.8), between(r, 0.2, 0.5), between(r, 0.8, 0.95));
+    double value = between(r, 0.65, 0.85), saturation = between(r, 0.4, 0.7);
+    paint.colors[0] = splat_sample_hue(hue, saturation, value);
+    value = between(r, 0.3, 0.5);
+    saturation = between(r, 0.4, 0.7);
+    paint.colors[1] = splat_sample_hue(hue + between(r, 0.2, 0.5), saturation, value);
+    value = between(r, 0.8, 0.95);
+    saturation = between(r, 0.2, 0.5);
+    paint.colors[2] = splat_sample_hue(hue + between(r, 0.5, 0.8), saturation, value);
     paint.variant = (int)between(r, 0, 200);
     return paint;
 }
@@ -105,7 +112,8 @@ static void add_walls(room *r)
 static void add_poster(room *r, bool on_x, double side, double place, double up)
 {
     splat_part poster = {.shape = SPLAT_PART_BOX, .kind = SPLAT_PART_TEXTURED};
-    poster.half = splat_vec3_make(between(r, 0.24, 0.36), between(r, 0.3, 0.45), 0.003);
+    double half_height = between(r, 0.3, 0.45);
+    poster.half = splat_vec3_make(between(r, 0.24, 0.36), half_height, 0.003);
     poster.center = on_x ? splat_vec3_make(r->mirror_x * side * half_x, -up, r->mirror_z * place)
                          : splat_vec3_make(r->mirror_x * place, -up, r->mirror_z * side * half_z);
     splat_vec3 normal = on_x ? splat_vec3_make(-r->mirror_x * side, 0, 0) : splat_vec3_make(0, 0, -r->mirror_z * side);
@@ -118,11 +126,19 @@ static void add_poster(room *r, bool on_x, double side, double place, double up)
 
 static void add_posters(room *r)
 {
-    add_poster(r, false, -1, -1.75 + between(r, -0.15, 0.15), between(r, 1.6, 1.8));
-    add_poster(r, false, -1, -0.35 + between(r, -0.15, 0.15), between(r, 1.5, 1.8));
-    add_poster(r, false, 1, -1.0 + between(r, -0.3, 0.3), between(r, 1.4, 1.7));
-    add_poster(r, true, -1, between(r, -0.5, 0.5), between(r, 1.4, 1.7));
-    add_poster(r, true, 1, between(r, -0.9, 0.3), between(r, 1.4, 1.7));
+    static const struct {
+        bool on_x;
+        double side, middle, low, high, least_up, most_up; /* along the wall: middle + low to middle + high */
+    } posters[] = {
+        {false, -1, -1.75, -0.15, 0.15, 1.6, 1.8}, {false, -1, -0.35, -0.15, 0.15, 1.5, 1.8},
+        {false, 1, -1.0, -0.3, 0.3, 1.4, 1.7},     {true, -1, 0, -0.5, 0.5, 1.4, 1.7},
+        {true, 1, 0, -0.9, 0.3, 1.4, 1.7},
+    };
+    for (size_t i = 0; i < sizeof posters / sizeof posters[0]; i++) {
+        double up = between(r, posters[i].least_up, posters[i].most_up);
+        double place = posters[i].middle + between(r, posters[i].low, posters[i].high);
+        add_poster(r, posters[i].on_x, posters[i].side, place, up);
+    }
 }
 
 /* ---------------------------------------------------------------- furniture */
@@ -218,6 +234,14 @@ static void add_lamp(room *r, double x, double z)
     splat_parts_add(r->parts, foot);
 }
 
+static void add_rug(room *r)
+{
+    splat_paint paint = pattern(r, SPLAT_PAINT_CELLS, 8);
+    double turn = between(r, -0.15, 0.15), deep = between(r, 0.5, 0.6), wide = between(r, 0.7, 0.85);
+    double x = -0.7 + between(r, -0.2, 0.2);
+    add_box(r, SPLAT_PART_TEXTURED, x, 0, 0.25, splat_vec3_make(wide, 0.005, deep), turn, paint);
+}
+
 static void add_light(room *r, double x, double up, double z, double strength, double hue)
 {
     splat_light light = {.place = {r->mirror_x * x, -up, r->mirror_z * z}, .radius = 0.22};
@@ -241,12 +265,13 @@ void splat_sample_room_init(splat_parts *parts, uint64_t seed)
     add_chair(&r, x + 0.15 + between(&r, -0.08, 0.08), z - 0.55, -1);
     add_shelf(&r, 1.45 + between(&r, -0.2, 0.2));
     add_sofa(&r, -1.3 + between(&r, -0.2, 0.2));
-    add_lamp(&r, -2.55 + between(&r, -0.1, 0.1), 1.5 + between(&r, -0.1, 0.1));
-    add_box(&r, SPLAT_PART_TEXTURED, -0.7 + between(&r, -0.2, 0.2), 0, 0.25,
-            splat_vec3_make(between(&r, 0.7, 0.85), 0.005, between(&r, 0.5, 0.6)), between(&r, -0.15, 0.15),
-            pattern(&r, SPLAT_PAINT_CELLS, 8));
-    add_light(&r, 1.3 + between(&r, -0.3, 0.3), 2.2, 0.2 + between(&r, -0.3, 0.3), 1.6, 0.1);
-    add_light(&r, -1.6 + between(&r, -0.3, 0.3), 2.15, -0.3 + between(&r, -0.3, 0.3), 1.35, 0.12);
+    z = 1.5 + between(&r, -0.1, 0.1);
+    add_lamp(&r, -2.55 + between(&r, -0.1, 0.1), z);
+    add_rug(&r);
+    z = 0.2 + between(&r, -0.3, 0.3);
+    add_light(&r, 1.3 + between(&r, -0.3, 0.3), 2.2, z, 1.6, 0.1);
+    z = -0.3 + between(&r, -0.3, 0.3);
+    add_light(&r, -1.6 + between(&r, -0.3, 0.3), 2.15, z, 1.35, 0.12);
     add_light(&r, -2.2, 1.9, 1.2, 0.5, 0.08);
 }
 
