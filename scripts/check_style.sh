@@ -1,9 +1,10 @@
 #!/bin/sh
 # What the compiler does not see: files that do not begin with what they are for, long lines, trailing white space,
-# unfinished work, and files too long to read.
+# unfinished work, files too long to read, and rooms without a page.
 # tests/golden is generated.
 set -eu
 cd "$(dirname "$0")/.."
+failed=0
 
 find src include tests samples -type f ! -path 'tests/golden/*' ! -path '*/node_modules/*' \
     \( -name '*.[ch]' -o -name '*.inc' -o -name '*.def' -o -name '*.cu' -o -name '*.cuh' \) -print |
@@ -16,8 +17,22 @@ find src include tests samples -type f ! -path 'tests/golden/*' ! -path '*/node_
     FNR == 901                                                  { complain("too many lines in this file") }
     END { exit failed }'
 
+# A room's page: at most 60 lines. Every file or folder that it names lies in the room, in a folder of the room, in include/
+# or on a path from the root. (<name>.c stands for many files.)
+for room in src/engine/*/ src/program/*/; do
+    page=${room}README.md
+    [ -f "$page" ] || { echo "$page: missing: each room has a page of at most 60 lines"; failed=1; continue; }
+    [ "$(wc -l <"$page")" -le 60 ] || { echo "$page: more than 60 lines"; failed=1; }
+    for name in $(sed -E 's/<[a-z]+>[a-z_.]*//g' "$page" | tr -c 'A-Za-z0-9_./*-' '\n' |
+        grep -E '^[A-Za-z0-9_].*(\.(c|h|def|cu|cuh|inc)|/)$' | sort -u); do
+        ls -d "$room"$name "$room"*/$name $name include/$name 2>/dev/null | grep -q . ||
+            { echo "$page: no file $name"; failed=1; }
+    done
+done
+
 # What a test or a user's run leaves in the root does not belong to the sources.
 if [ -d .git ] || [ -f .git ]; then
     stray=$(git ls-files '*.glb' '*.obj' '*.ply' '*.png' '*.jpg' '*.mtl' | grep -vE '^(docs|tests)/' || true)
     [ -z "$stray" ] || { echo "outputs among the sources: $stray"; exit 1; }
 fi
+exit $failed
