@@ -68,6 +68,28 @@ static void both_streams_and_the_exit_code_come_back(void **state)
     assert_int_equal(n_open_files(), before);
 }
 
+/* Without the standard streams, as in a daemon, a pipe's end may have the number 3. */
+static void closed_standard_streams_leave_no_file_open(void **state)
+{
+    (void)state;
+    heard h = {0};
+    splat_process_end end;
+    int kept[3];
+    size_t before = n_open_files();
+    for (int i = 0; i < 3; i++) {
+        kept[i] = fcntl(i, F_DUPFD_CLOEXEC, 16);
+        close(i);
+    }
+    splat_status status = shell("echo out", &h, &end);
+    for (int i = 0; i < 3; i++) {
+        dup2(kept[i], i);
+        close(kept[i]);
+    }
+    assert_int_equal(status, SPLAT_OK);
+    assert_string_equal(h.text[1], "out\n");
+    assert_int_equal(n_open_files(), before);
+}
+
 static void words_reach_the_program_as_they_are(void **state)
 {
     (void)state;
@@ -373,6 +395,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_streams_and_the_exit_code_come_back),
+        cmocka_unit_test(closed_standard_streams_leave_no_file_open),
         cmocka_unit_test(words_reach_the_program_as_they_are),
         cmocka_unit_test(the_environment_is_ours_with_additions),
         cmocka_unit_test(a_signal_is_told),
