@@ -173,6 +173,7 @@ static void test_bad_ply(void **state)
     expect_ply("2", "0 0 0\n1 nan 1\n3 0 1 1\n", 11, "not finite");
     expect_ply("2", "0 0 0\n1 1e39 1\n3 0 1 1\n", 11, "not finite");
     expect_ply("2", "0 0 0\n1 1 1\n-3 0 1 1\n", 12, "impossible length");
+    expect_ply("2", "0 0 0\n1 1 1\n99 0 1 1\n", 12, "impossible length"); /* more than the file has bytes left */
     expect_ply("999999999999", "0 0 0\n", 0, "claims 999999999999 rows");
     expect_ply("2", "0 0 0\n1 1 1\n", 0, "claims 1 rows");
     write_string("bad.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\n"
