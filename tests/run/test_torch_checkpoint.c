@@ -94,6 +94,31 @@ static void test_wrong_checkpoints(void **state)
     free(path);
 }
 
+/* The first moments of the file are xyz's: 2 x 3 numbers become 1 x 6. */
+static void test_moments_of_another_shape(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"exp_avg", "exp_avg_sq"};
+    splat_error error;
+    splat_torch_checkpoint c;
+    uint8_t *data;
+    size_t size;
+    char *path = golden("torch_checkpoint_legacy.pth");
+    ASSERT_OK(splat_file_read(path, &data, &size, &error));
+    for (int i = 0; i < 2; i++) {
+        uint8_t *name = memmem(data, size, names[i], strlen(names[i]));
+        uint8_t *shape = memmem(name, size - (size_t)(name - data), "K\2K\3\x86", 5);
+        assert_non_null(shape);
+        memcpy(shape, "K\1K\6", 4);
+        fixture_bytes("wrong.pth", data, size);
+        memcpy(shape, "K\2K\3", 4);
+        assert_failure(splat_torch_checkpoint_open("wrong.pth", &c, &error), SPLAT_ERROR_FORMAT, &error,
+                       "moments of xyz");
+    }
+    free(data);
+    free(path);
+}
+
 /* No Adam state, SH degree 0, and the longer tuple of a descendant. */
 static void test_checkpoint_before_training(void **state)
 {
@@ -149,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_checkpoint),
         cmocka_unit_test(test_wrong_checkpoints),
+        cmocka_unit_test(test_moments_of_another_shape),
         cmocka_unit_test(test_checkpoint_before_training),
         cmocka_unit_test(test_damaged_checkpoint),
     };
