@@ -44,6 +44,23 @@ static void test_cameras_run_through_the_keyframes(void **state)
     splat_camera_path_free(&path);
 }
 
+static void test_pictures_of_the_least_and_the_largest_size(void **state)
+{
+    (void)state;
+    static const int sides[] = {16, 16384};
+    splat_camera_path path;
+    splat_error error;
+    for (int i = 0; i < 2; i++) {
+        char text[256];
+        snprintf(text, sizeof text, "{\"format\":\"splatsmith camera path\",\"fps\":2,\"width\":%d,\"height\":%d,"
+                                    "\"keyframes\":[%s]}", sides[i], sides[i], KEY(0));
+        ASSERT_OK(parse(text, &path, &error));
+        assert_int_equal(path.width, sides[i]);
+        assert_int_equal(path.height, sides[i]);
+        splat_camera_path_free(&path);
+    }
+}
+
 static void test_what_is_no_path_is_refused(void **state)
 {
     (void)state;
@@ -61,6 +78,7 @@ static void test_what_is_no_path_is_refused(void **state)
                {HEAD "{\"time\":0,\"position\":[0,0,0],\"quaternion\":[1,0,0,0],\"fov_y\":161}]}", "fov_y"},
                {"{\"format\":\"splatsmith camera path\",\"fps\":0,\"keyframes\":[" KEY(0) "]}", "fps"},
                {"{\"format\":\"splatsmith camera path\",\"width\":15,\"keyframes\":[" KEY(0) "]}", "width"},
+               {"{\"format\":\"splatsmith camera path\",\"height\":15,\"keyframes\":[" KEY(0) "]}", "height"},
                {"{\"format\":\"splatsmith camera path\",\"width\":99999,\"keyframes\":[" KEY(0) "]}", "width"},
                {"{\"format\":\"splatsmith camera path\",\"fps\":1000,\"keyframes\":[" KEY(0) "," KEY(5000) "]}",
                 "at most 1000000 pictures"}};
@@ -91,6 +109,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cameras_run_through_the_keyframes),
+        cmocka_unit_test(test_pictures_of_the_least_and_the_largest_size),
         cmocka_unit_test(test_what_is_no_path_is_refused),
         cmocka_unit_test(test_damaged_texts),
     };

@@ -291,6 +291,23 @@ static void the_longest_ending_and_the_fitting_row_win(void **state)
     assert_int_equal(splat_file_format_to_write(&formats, "a", &row, &error), SPLAT_ERROR_ARGUMENT);
 }
 
+/* The ending is searched in the name of the file, not in its folder's name, and begins with any dot. */
+static void a_name_without_an_ending_means_the_first_row(void **state)
+{
+    (void)state;
+    const splat_file_formats formats = {"a test", false, 2, {{"PLY", ".ply", "", true, true},
+                                                          {"bare", ".splat", "", true, true}}};
+    static const char *const other[] = {"a.b", "folder/a.b", "folder/.hidden", "folder/a."};
+    splat_error error;
+    size_t row = 9;
+    ASSERT_OK(splat_file_format_to_write(&formats, "folder.b/a", &row, &error));
+    assert_int_equal(row, 0);
+    ASSERT_OK(splat_file_format_to_write(&formats, "a", &row, &error));
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
+        assert_failure(splat_file_format_to_write(&formats, other[i], &row, &error), SPLAT_ERROR_ARGUMENT, &error,
+                       ".ply (PLY) or .splat (bare)");
+}
+
 /* ---------------------------------------------------------------- files of PyTorch */
 
 static char *golden(const char *name)
@@ -364,6 +381,7 @@ int main(void)
         cmocka_unit_test(content_then_name_choose_the_reader),
         cmocka_unit_test(an_unknown_ending_names_those_that_exist),
         cmocka_unit_test(the_longest_ending_and_the_fitting_row_win),
+        cmocka_unit_test(a_name_without_an_ending_means_the_first_row),
         cmocka_unit_test(checkpoints_of_published_trainers_are_read),
         cmocka_unit_test(other_files_of_torch_are_no_splats),
     };

@@ -52,6 +52,11 @@ static void values_are_read(void **state)
         assert_true(fabs(parse(long_time, 1, big_endian).seconds - 4) < 1e-12);
         e = parse(usual, 2, big_endian);
         assert_true(e.iso == 0 && !splat_exif_stops(&e, &stops));
+        e = parse(usual + 1, 2, big_endian);
+        assert_true(e.seconds == 0 && !splat_exif_stops(&e, &stops));
+        const exif_field no_aperture[] = {usual[0], usual[2]};
+        e = parse(no_aperture, 2, big_endian);
+        assert_true(e.f_number == 0 && !splat_exif_stops(&e, &stops));
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "io/picture/text.h"
 
 #include <math.h>
 #include <signal.h>
@@ -400,6 +401,23 @@ static void test_large_png_is_shrunk_row_by_row(void **state)
     unlink("large.png");
 }
 
+/* ---------------------------------------------------------------- text */
+
+/* An L of pixels of 2 x 2: a stem of one and a foot of five. Its cell's corner is at 4, 2; all else keeps its gray. */
+static void test_a_letter_is_whole(void **state)
+{
+    (void)state;
+    enum { W = 20, H = 32 };
+    uint8_t rgb[3 * W * H];
+    memset(rgb, 255, sizeof rgb);
+    splat_text_draw(rgb, W, H, 4, 2, 2, 40, "L");
+    for (int y = 0; y < H; y++)
+        for (int x = 0; x < W; x++) {
+            bool stem = x >= 4 && x < 6 && y >= 6 && y < 24, foot = x >= 4 && x < 14 && y >= 22 && y < 24;
+            for (int c = 0; c < 3; c++) assert_int_equal(rgb[3 * (W * y + x) + c], stem || foot ? 40 : 255);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -410,6 +428,7 @@ int main(void)
         cmocka_unit_test(test_jpeg_that_is_not_supported), cmocka_unit_test(test_jpeg_with_padding_is_read),
         cmocka_unit_test(test_jpeg_with_missing_data_is_refused),
         cmocka_unit_test(test_wanted_equals_three_steps),  cmocka_unit_test(test_large_png_is_shrunk_row_by_row),
+        cmocka_unit_test(test_a_letter_is_whole),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -261,6 +261,9 @@ static void compare_gaussian(const splat_cloud *c, size_t i, const splat_cloud *
     splat_packed_quaternion(back->rotations + 4 * j, q);
     for (int k = 0; k < 4; k++) dot += p[k] * q[k];
     for (int k = 0; k < 4; k++) assert_near("rotation", i, p[k], dot < 0 ? -q[k] : q[k], l->rotation);
+    const float *r = back->rotations + 4 * j;
+    assert_near("length of the rotation", i, 1, sqrt((double)(r[0] * r[0] + r[1] * r[1] + r[2] * r[2] + r[3] * r[3])),
+                fmax(2 * l->rotation, 1e-6)); /* four components, each off by at most this */
 }
 
 static void what_comes_back_differs_by_half_a_step(void **state)

@@ -177,10 +177,13 @@ static void a_node_that_moves_the_splat_is_refused(void **state)
 {
     (void)state;
     static const char *const nodes[] = {"[{\"mesh\":0,\"translation\":[1,0,0]}]",
+                                        "[{\"mesh\":0,\"matrix\":[1,0,0,0,0,1,0,0,0,0,1,0,5,0,0,1]}]",
+                                        "[{\"mesh\":0,\"scale\":[2,2,2]}]",
                                         "[{\"mesh\":0},{\"children\":[0],\"rotation\":[0,0,1,0]}]",
                                         "[{\"mesh\":0},{\"children\":[0]},{\"children\":[1]}]",
                                         "[{\"mesh\":0,\"children\":[0]}]"};
-    static const splat_status statuses[] = {SPLAT_ERROR_UNSUPPORTED, SPLAT_ERROR_UNSUPPORTED, SPLAT_OK,
+    static const splat_status statuses[] = {SPLAT_ERROR_UNSUPPORTED, SPLAT_ERROR_UNSUPPORTED, SPLAT_ERROR_UNSUPPORTED,
+                                            SPLAT_ERROR_UNSUPPORTED, SPLAT_OK,
                                             SPLAT_ERROR_UNSUPPORTED}; /* the last is a circle */
     splat_error error;
     splat_cloud c = make_two(), back;
@@ -196,6 +199,16 @@ static void a_node_that_moves_the_splat_is_refused(void **state)
         if (status != statuses[i]) fail_msg("%s: status %d, %s", nodes[i], status, error.message);
         splat_cloud_free(&back);
     }
+}
+
+/* By its first bytes alone, so that the message names the damage and not the formats that exist. */
+static void a_gltf_file_cut_after_its_mark_is_damaged(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_cloud cloud;
+    ASSERT_OK(splat_file_write("mark.bin", "glTF", 4, &error));
+    assert_failure(splat_cloud_read("mark.bin", &cloud, &error), SPLAT_ERROR_FORMAT, &error, "GLB");
 }
 
 /* ---------------------------------------------------------------- USD */
@@ -274,6 +287,7 @@ int main(void)
         cmocka_unit_test(other_gltf_is_refused),
         cmocka_unit_test(logarithms_of_scales_are_known_by_the_generator),
         cmocka_unit_test(a_node_that_moves_the_splat_is_refused),
+        cmocka_unit_test(a_gltf_file_cut_after_its_mark_is_damaged),
         cmocka_unit_test(a_usd_splat_is_this_text),
         cmocka_unit_test(a_page_holds_the_spz_and_loads_nothing),
     };

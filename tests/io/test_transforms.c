@@ -120,6 +120,14 @@ static void test_multiscale(void **state)
         fixture_text("scene/metadata.json", bad[i].content);
         assert_failure(read_scene(&t, &error), SPLAT_ERROR_FORMAT, &error, bad[i].words);
     }
+    fixture_text("scene/metadata.json",
+                 "{\"train\": {\"file_path\": [\"train/r_0_d0.png\", \"train/r_9_d0.png\"], \"cam2world\": [" POSE ", "
+                 POSE "], \"width\": [8, 8], \"height\": [6, 6], \"focal\": [9, 9]}}");
+    ASSERT_OK(read_scene(&t, &error));
+    assert_null(t.frames[0].absent);
+    assert_non_null(t.frames[1].absent);
+    assert_failure(t.frames[1].absent->status, SPLAT_ERROR_IO, t.frames[1].absent, "frame 1: the photo");
+    splat_transforms_free(&t);
 }
 
 /* ---------------------------------------------------------------- transforms.json */
