@@ -1,6 +1,8 @@
 /* Planes that a splat has a little off are put where the photos have the edges in which they meet. */
 #include "plane_fixture.h"
+#include "surface/planes/plane_creases.h"
 #include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_segments.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

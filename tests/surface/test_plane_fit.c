@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_seeds.h"
 
 #include <math.h>
 #include <string.h>

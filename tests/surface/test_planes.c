@@ -1,6 +1,10 @@
 /* Planes where photos are plain: walls of a room become flat, a ball and a column stay. */
 #include "plane_fixture.h"
+#include "surface/planes/plane_assign.h"
 #include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_pool.h"
+#include "surface/planes/plane_segments.h"
+#include "surface/planes/plane_votes.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

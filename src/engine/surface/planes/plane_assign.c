@@ -1,4 +1,6 @@
 /* Which planes a plain segment shows, and which pixel shows which. */
+#include "surface/planes/plane_assign.h"
+#include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_parts.h"
 
 #include "math/camera.h"

@@ -2,6 +2,7 @@
  * have in common must fall onto it, whatever depth the splat has there. All planes are refined together by Gauss-Newton
  * with Tukey's weights, as a bundle adjustment of planes under known cameras; where edges say nothing of a plane its
  * seeds keep it. */
+#include "surface/planes/plane_creases.h"
 #include "surface/planes/plane_parts.h"
 
 #include "math/camera.h"

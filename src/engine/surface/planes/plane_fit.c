@@ -1,6 +1,9 @@
 /* A plane through places: the two largest axes of their covariance. */
+#include "base/rng.h"
+#include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_parts.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 void plane_moments_add(plane_moments *m, const float position[3], double weight)
@@ -72,4 +75,155 @@ bool plane_fit_make(const plane_moments *m, plane_fit *fit)
     fit->offset = 0;
     for (int k = 0; k < 3; k++) fit->offset += fit->normal[k] * c[k];
     return isfinite(fit->offset);
+}
+
+/* ---------------------------------------------------------------- planes of a segment
+ * The planes of one segment's seeds: sequential RANSAC (Fischler and Bolles, CACM 1981), then least squares. */
+
+#define TRIALS 160
+#define JUDGES 192      /* seeds that judge a trial */
+#define TOLERANCE 0.008 /* of the depth */
+#define LINE_NEAR 0.03  /* of the depth: so near is a plane to that of a line */
+#define LEAST_SEEDS 20
+#define LEAST_PART 0.12 /* of the segment's seeds */
+#define LEAST_SPREAD 0.1
+#define MOST_BEND 0.06  /* residual to the smaller spread: what is rounder is no plane */
+
+/* Squared distances within the tolerance (MSAC): the larger the better. It ends where the best can't be reached. */
+static double judge(const plane_ransac *r, const double normal[3], double offset, double best)
+{
+    uint32_t step = (r->n_left + JUDGES - 1) / JUDGES;
+    double score = (r->n_left + step - 1) / step;
+    for (uint32_t i = 0; i < r->n_left && score > best; i += step) {
+        const plane_seed *s = &r->seeds[r->left[i]];
+        double d = normal[0] * (double)s->position[0] + normal[1] * (double)s->position[1] +
+                   normal[2] * (double)s->position[2] - offset;
+        double q = d / (TOLERANCE * (double)s->depth);
+        score -= q * q < 1 ? q * q : 1;
+    }
+    return score;
+}
+
+/* Whether the plane is one that ends at the segment: all of a line's seeds lie on that, too. */
+static bool is_of_a_line(const plane_ransac *r, const double normal[3], const plane_seed *on)
+{
+    for (uint32_t i = 0; i < r->n_lines; i++) {
+        const plane_fit *fit = &r->planes[r->lines[i]].fit;
+        if (plane_is_parallel(fit->normal, normal) &&
+            fabs(plane_distance(fit, on->position)) < LINE_NEAR * (double)on->depth)
+            return true;
+    }
+    return false;
+}
+
+/* The plane through three of the seeds that are left; false when they lie nearly on a line. */
+static bool draw(const plane_ransac *r, uint32_t round, uint32_t trial, double normal[3], double *offset)
+{
+    splat_random4 random = splat_random(r->seed, SPLAT_STREAM_PLANES, 256 * trial + round,
+                                        (uint64_t)r->view << 32 | r->segment);
+    const plane_seed *p[3];
+    double a[3], b[3], length = 0, sides = 0;
+    for (int k = 0; k < 3; k++) p[k] = &r->seeds[r->left[(uint32_t)(((uint64_t)random.x[k] * r->n_left) >> 32)]];
+    for (int k = 0; k < 3; k++) {
+        a[k] = (double)p[1]->position[k] - (double)p[0]->position[k];
+        b[k] = (double)p[2]->position[k] - (double)p[0]->position[k];
+        sides += a[k] * a[k] + b[k] * b[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        normal[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
+        length += normal[k] * normal[k];
+    }
+    length = sqrt(length);
+    if (!(length > 0.05 * sides)) return false;
+    *offset = 0;
+    for (int k = 0; k < 3; k++) {
+        normal[k] /= length;
+        *offset += normal[k] * (double)p[0]->position[k];
+    }
+    return !is_of_a_line(r, normal, p[0]);
+}
+
+/* Least squares over the seeds within the tolerance, three times; how many they are. */
+static uint32_t refine(const plane_ransac *r, plane_fit *fit, double *depth)
+{
+    uint32_t n = 0;
+    for (int pass = 0; pass < 3; pass++) {
+        plane_moments m = {0};
+        n = 0;
+        *depth = 0;
+        for (uint32_t i = 0; i < r->n_left; i++) {
+            const plane_seed *s = &r->seeds[r->left[i]];
+            if (!(fabs(plane_distance(fit, s->position)) < TOLERANCE * (double)s->depth)) continue;
+            plane_moments_add(&m, s->position, 1);
+            *depth += (double)s->depth;
+            n++;
+        }
+        if (n < LEAST_SEEDS || !plane_fit_make(&m, fit)) return 0;
+        *depth /= n;
+    }
+    return n;
+}
+
+bool plane_ransac_next(plane_ransac *r, uint32_t round, uint32_t n_all, plane_hypothesis *h)
+{
+    double best = 0, normal[3], offset;
+    memset(h, 0, sizeof *h);
+    for (uint32_t trial = 0; trial < r->trials; trial++) {
+        if (!draw(r, round, trial, normal, &offset)) continue;
+        double score = judge(r, normal, offset, best);
+        if (!(score > best)) continue;
+        best = score;
+        memcpy(h->fit.normal, normal, sizeof normal);
+        h->fit.offset = offset;
+    }
+    if (!(best > 0)) return false;
+    h->n_seeds = refine(r, &h->fit, &h->depth);
+    if (h->n_seeds < LEAST_SEEDS || h->n_seeds < LEAST_PART * n_all) return false;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n_left; i++) {
+        const plane_seed *s = &r->seeds[r->left[i]];
+        if (fabs(plane_distance(&h->fit, s->position)) < 1.5 * TOLERANCE * (double)s->depth) continue;
+        r->left[n++] = r->left[i];
+    }
+    r->n_left = n;
+    return true;
+}
+
+bool plane_hypothesis_spreads(const plane_hypothesis *h)
+{
+    const double *sigma = h->fit.sigma;
+    return sigma[1] > LEAST_SPREAD * sigma[0] && sigma[1] > 0.015 * h->depth && sigma[2] < MOST_BEND * sigma[1];
+}
+
+splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view, uint32_t number, uint64_t seed,
+                                   splat_error *error)
+{
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < view->n_segments; i++)
+        if (view->segments[i].n_seeds > most) most = view->segments[i].n_seeds;
+    uint32_t *left = malloc(((size_t)most + 1) * sizeof *left);
+    view->hypotheses = malloc((PLANE_SLOTS * (size_t)view->n_segments + 1) * sizeof *view->hypotheses);
+    if (!left || !view->hypotheses) {
+        free(left);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the planes of %u plain segments", view->n_segments);
+    }
+    for (uint32_t i = 0; i < view->n_segments; i++) {
+        const plane_segment *segment = &view->segments[i];
+        plane_ransac r = {view->seeds + segment->first_seed, left, segment->n_seeds, seed, number, i, TRIALS, NULL,
+                          {0}, 0};
+        for (uint32_t k = 0; k < r.n_left; k++) left[k] = k;
+        for (uint32_t round = 0; round < PLANE_SLOTS && r.n_left >= LEAST_SEEDS; round++) {
+            plane_hypothesis *h = &view->hypotheses[view->n_hypotheses];
+            if (!plane_ransac_next(&r, round, segment->n_seeds, h)) break;
+            h->view = number;
+            h->segment = i;
+            h->plane = -1;
+            if (!plane_faces(camera, &h->fit)) plane_turn(&h->fit);
+            if (plane_hypothesis_spreads(h)) view->n_hypotheses++;
+        }
+    }
+    free(left);
+    plane_hypothesis *less = realloc(view->hypotheses, ((size_t)view->n_hypotheses + 1) * sizeof *less);
+    if (less) view->hypotheses = less;
+    return SPLAT_OK;
 }

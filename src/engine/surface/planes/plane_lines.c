@@ -2,7 +2,9 @@
  * those beside a wall have the worst depth. Where the wall's plane is known the edge's place is, too: both surfaces
  * have it. That holds where they meet; the outline of what stands in front of the wall falls onto it elsewhere in every
  * view. */
+#include "surface/planes/plane_lines.h"
 #include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_seeds.h"
 
 #include "math/camera.h"
 

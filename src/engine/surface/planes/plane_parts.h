@@ -3,7 +3,7 @@
 #ifndef SPLAT_SUGAR_PLANE_PARTS_H
 #define SPLAT_SUGAR_PLANE_PARTS_H
 
-#include "surface/planes/planes.h"
+#include "surface/extract/view_maps.h"
 #include "surface/planes/planes_bytes.h"
 
 #define PLANE_SLOTS 4           /* planes of a segment */
@@ -25,9 +25,6 @@ typedef struct plane_fit {
     double normal[3], offset, centroid[3], axes[2][3], sigma[3];
 } plane_fit;
 
-void plane_moments_add(plane_moments *m, const float position[3], double weight);
-/* False without at least three places' weight. */
-bool plane_fit_make(const plane_moments *m, plane_fit *fit);
 static inline double plane_distance(const plane_fit *fit, const float p[3])
 {
     return fit->normal[0] * (double)p[0] + fit->normal[1] * (double)p[1] + fit->normal[2] * (double)p[2] - fit->offset;
@@ -99,8 +96,6 @@ typedef struct plane_view {
     uint32_t n_segments, n_seeds, n_hypotheses, n_edges;
 } plane_view;
 
-void plane_view_free(plane_view *view);
-
 /* Buffers of one thread for the largest view. */
 typedef struct plane_work {
     uint8_t *rgb;       /* [n][3] */
@@ -110,48 +105,6 @@ typedef struct plane_work {
     float *depth;       /* [n] */
     uint8_t *mask;
 } plane_work;
-
-splat_status plane_work_make(plane_work *work, size_t n_pixels, splat_error *error);
-void plane_work_free(plane_work *work);
-
-/* plane_segments.c: work->gradient from work->rgb; labels and segments (without seeds) of what is plain. *edge: the
- * least gradient of an edge. */
-splat_status plane_segments_make(const splat_camera *camera, plane_work *work, plane_view *view, uint16_t *edge,
-                                 splat_error *error);
-/* plane_rim.c: calls the function for about PLANE_SEGMENT_SEEDS pixels of every segment's rim, row by row; direction:
- * out of the segment. */
-typedef void (*plane_rim_function)(void *user, int x, int y, const float direction[2]);
-splat_status plane_rims_visit(const splat_camera *camera, const plane_view *view, plane_rim_function function,
-                              void *user, splat_error *error);
-/* The pixel t steps along, or -1. */
-long plane_rim_step(const splat_camera *camera, int x, int y, const float direction[2], int t);
-/* plane_edges.c: appends the edge between a rim's pixel and another segment, if there is one beyond, from
- * work->gradient. */
-void plane_edges_add(const splat_camera *camera, const plane_work *work, plane_view *view, int x, int y,
-                     const float direction[2]);
-/* plane_seeds.c: the seeds of all segments, in their order, and the edges between segments. */
-splat_status plane_seeds_make(const splat_view_map *map, plane_work *work, uint16_t edge, plane_view *view,
-                              splat_error *error);
-void plane_seeds_sort(plane_view *view);
-/* plane_ransac.c: the planes of each segment's seeds. */
-splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view, uint32_t number, uint64_t seed,
-                                   splat_error *error);
-
-/* Seeds that planes are drawn from, one after the other. */
-typedef struct plane_ransac {
-    const plane_seed *seeds;
-    uint32_t *left, n_left; /* seeds without a plane */
-    uint64_t seed;          /* of the random numbers, with these: */
-    uint32_t view, segment, trials;
-    const plane_global *planes;            /* of the lines among the seeds; such a plane is none of the segment's */
-    uint16_t lines[PLANE_MAX_LINES];       /* [n_lines] them */
-    uint32_t n_lines;
-} plane_ransac;
-
-/* The next plane with at least an eighth of n_all seeds, which are taken from those left; false when there is none. */
-bool plane_ransac_next(plane_ransac *r, uint32_t round, uint32_t n_all, plane_hypothesis *h);
-/* Whether the seeds say in all directions where the plane is. */
-bool plane_hypothesis_spreads(const plane_hypothesis *h);
 
 /* ---------------------------------------------------------------- all views */
 
@@ -165,15 +118,6 @@ struct plane_global {
     uint32_t n_cells[2];
     size_t first_cell;      /* among the cells of all planes */
 };
-
-/* plane_merge.c: fills planes[PLANE_MAX_PLANES]; *n of them. */
-splat_status plane_merge(const splat_view_maps *maps, plane_view *views, plane_global *planes, size_t *n,
-                         splat_error *error);
-
-/* plane_assign.c: the candidates of every segment of a view. */
-void plane_candidates(const splat_camera *camera, plane_view *view, const plane_global *planes, size_t n_planes);
-/* Labels the pixels of segments with planes. */
-void plane_assign(const splat_view_map *map, plane_view *view, const plane_global *planes, plane_work *work);
 
 /* Whether the plane shows the camera its front. */
 static inline bool plane_faces(const splat_camera *c, const plane_fit *fit)
@@ -238,46 +182,10 @@ static inline float plane_depth(const splat_camera *c, const plane_fit *fit, siz
 {
     return plane_faces(c, fit) ? plane_depth_of_either_side(c, fit, pixel) : INFINITY;
 }
-
-/* plane_lines.c: where a plane of the scene ends at a segment without one, its line there becomes seeds, if other views
- * see it end there, too. Of the views only view `number` changes, and of that only seeds. */
-splat_status plane_lines_make(const splat_view_maps *maps, plane_view *views, size_t number,
-                              const plane_global *planes, splat_error *error);
-/* Planes have changed from `before`: lines are of those that are the same. A line whose plane is gone is doubted. */
-void plane_lines_rename(plane_view *view, const plane_global *before, const plane_global *planes, size_t n_planes);
-/* plane_pool.c: balls around the seeds of a view. */
-splat_status plane_pool_bound(plane_view *view, splat_error *error);
-/* Planes of the segments without one, from the seeds of all views that fall into them, instead of
- * those from their own seeds. All views have balls. Of them only view `number` changes, and of that only hypotheses. */
-splat_status plane_pool_make(const splat_view_maps *maps, plane_view *views, size_t number,
-                             const plane_global *planes, uint64_t seed, splat_error *error);
 /* Whether a good part of a segment lacks a plane. */
 static inline bool plane_segment_is_open(const plane_segment *segment)
 {
     return segment->n_taken < segment->n_pixels - segment->n_pixels / 4;
 }
-
-/* plane_creases.c: turns and shifts all planes so that the lines in which they meet fall onto the edges of all views.
- * The planes' order and labels stay. Errors: MEMORY. */
-splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view *views, plane_global *planes, size_t n,
-                                  splat_error *error);
-
-/* plane_votes.c: views that see a cell as surface, and views that see through it to something behind. */
-typedef struct plane_votes {
-    size_t n;            /* cells of all planes */
-    uint16_t *is, *through; /* [n] */
-} plane_votes;
-
-/* stride: of every so many pixels both ways one votes. */
-splat_status plane_votes_make(const splat_view_maps *maps, const plane_view *views, plane_global *planes,
-                              size_t n_planes, int stride, int threads, plane_votes *votes, splat_error *error);
-void plane_votes_free(plane_votes *votes);
-/* The cell of a place of a plane, or SIZE_MAX outside of its rectangle. */
-size_t plane_cell(const plane_global *plane, const float position[3]);
-/* Candidates for segments whose own seeds name none: the surfaces that most of their pixels meet first. */
-void plane_adopt(const splat_view_map *map, plane_view *view, const plane_global *planes, size_t n_planes,
-                 const plane_votes *votes);
-/* Settles what is undecided by the first surface on the ray, and drops what views see through. */
-void plane_settle(const splat_view_map *map, plane_view *view, const plane_global *planes, const plane_votes *votes);
 
 #endif

@@ -1,12 +1,155 @@
-/* Places on the rims of plain segments. There the photo has an edge, so several views agree where it is; inside they
- * agree on anything. */
-#include "surface/planes/plane_parts.h"
-
+/* The rims of plain segments: which way out is, edges of the photo, and seeds of planes. */
 #include "math/camera.h"
+#include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_seeds.h"
 
 #include <stdlib.h>
 
-#define REACH 7        /* pixels from the segment to its edge, at most */
+#define WINDOW 3 /* around a pixel, to tell where outside is */
+
+typedef struct rim_walk {
+    const plane_view *view;
+    int width, height;
+} rim_walk;
+
+/* The segment's number + 1; 0: not plain. */
+static uint32_t segment_at(const rim_walk *w, int x, int y)
+{
+    return w->view->labels[(size_t)y * (size_t)w->width + (size_t)x] & PLANE_LABEL_SEGMENT;
+}
+
+static bool is_rim(const rim_walk *w, int x, int y)
+{
+    uint32_t own = segment_at(w, x, y);
+    return own && ((x > 0 && segment_at(w, x - 1, y) != own) || (x + 1 < w->width && segment_at(w, x + 1, y) != own) ||
+                   (y > 0 && segment_at(w, x, y - 1) != own) || (y + 1 < w->height && segment_at(w, x, y + 1) != own));
+}
+
+/* The direction out of the segment: towards the middle of the other pixels around. */
+static bool outwards(const rim_walk *w, int x, int y, float direction[2])
+{
+    uint32_t own = segment_at(w, x, y);
+    int sum[2] = {0, 0};
+    for (int j = -WINDOW; j <= WINDOW; j++)
+        for (int i = -WINDOW; i <= WINDOW; i++) {
+            if (x + i < 0 || y + j < 0 || x + i >= w->width || y + j >= w->height) continue;
+            if (segment_at(w, x + i, y + j) == own) continue;
+            sum[0] += i;
+            sum[1] += j;
+        }
+    float length = sqrtf((float)(sum[0] * sum[0] + sum[1] * sum[1]));
+    if (!(length > 0)) return false;
+    direction[0] = (float)sum[0] / length;
+    direction[1] = (float)sum[1] / length;
+    return true;
+}
+
+splat_status plane_rims_visit(const splat_camera *camera, const plane_view *view, plane_rim_function function,
+                              void *user, splat_error *error)
+{
+    rim_walk w = {view, camera->width, camera->height};
+    size_t n = view->n_segments;
+    uint32_t *strides = calloc(2 * n + 1, sizeof *strides), *seen = strides ? strides + n : NULL;
+    if (!strides) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the rims of %zu plain segments", n);
+    for (int y = 0; y < w.height; y++)
+        for (int x = 0; x < w.width; x++)
+            if (is_rim(&w, x, y)) strides[segment_at(&w, x, y) - 1]++;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t stride = (strides[i] + PLANE_SEGMENT_SEEDS - 1) / PLANE_SEGMENT_SEEDS;
+        strides[i] = stride ? stride : 1;
+    }
+    for (int y = 0; y < w.height; y++)
+        for (int x = 0; x < w.width; x++) {
+            float direction[2];
+            if (!is_rim(&w, x, y)) continue;
+            uint32_t segment = segment_at(&w, x, y) - 1;
+            if (seen[segment]++ % strides[segment] == 0 && outwards(&w, x, y, direction))
+                function(user, x, y, direction);
+        }
+    free(strides);
+    return SPLAT_OK;
+}
+
+long plane_rim_step(const splat_camera *camera, int x, int y, const float direction[2], int t)
+{
+    int at_x = x + (int)lrintf(direction[0] * (float)t), at_y = y + (int)lrintf(direction[1] * (float)t);
+    if (at_x < 0 || at_y < 0 || at_x >= camera->width || at_y >= camera->height) return -1;
+    return (long)at_y * camera->width + at_x;
+}
+
+/* ---------------------------------------------------------------- edges between segments
+ * Edges of a photo between plain segments, where the gradient across them is largest. */
+
+#define EDGE_REACH 14 /* pixels from a segment to the next, at most */
+#define AROUND 2      /* pixels around the largest gradient that place the edge */
+#define INTO 3        /* pixels into the next segment */
+
+static uint32_t segment_of(const plane_view *view, long pixel)
+{
+    return pixel < 0 ? 0 : view->labels[pixel] & PLANE_LABEL_SEGMENT;
+}
+
+/* The centroid of the gradient around its largest value, above what is plain at the farther end. */
+static bool place(const splat_camera *c, const uint16_t *gradient, int x, int y, const float direction[2], int end,
+                  plane_edge *edge)
+{
+    const int width = c->width;
+    int top = 0;
+    float least = INFINITY, sum = 0, at[2] = {0, 0};
+    uint16_t most = 0;
+    for (int t = 0; t <= end; t++) {
+        uint16_t own = gradient[plane_rim_step(c, x, y, direction, t)];
+        if (own <= most) continue;
+        most = own;
+        top = t;
+    }
+    for (int t = top - AROUND; t <= top + AROUND; t++) {
+        long p = plane_rim_step(c, x, y, direction, t);
+        if (p < 0) return false;
+        least = fminf(least, gradient[p]);
+    }
+    for (int t = top - AROUND; t <= top + AROUND; t++) {
+        long p = plane_rim_step(c, x, y, direction, t);
+        float weight = (float)gradient[p] - least;
+        sum += weight;
+        at[0] += weight * ((float)(p % width) + 0.5f);
+        at[1] += weight * ((float)(p / width) + 0.5f);
+    }
+    if (!(sum > 0)) return false;
+    edge->x = at[0] / sum;
+    edge->y = at[1] / sum;
+    return true;
+}
+
+/* Appends the edge between a rim's pixel and another segment, if there is one beyond, from work->gradient. */
+static void plane_edges_add(const splat_camera *c, const plane_work *work, plane_view *view, int x, int y,
+                            const float direction[2])
+{
+    long own = (long)y * c->width + x, next = -1;
+    uint32_t label = segment_of(view, own), other = 0;
+    int t = 0;
+    while (t < EDGE_REACH && (!other || other == label)) {
+        next = plane_rim_step(c, x, y, direction, ++t);
+        other = segment_of(view, next);
+    }
+    if (!other || other == label) return;
+    plane_edge *edge = &view->edges[view->n_edges];
+    if (!place(c, work->gradient, x, y, direction, t, edge)) return;
+    for (int k = 1; k <= INTO; k++) {
+        long deeper = plane_rim_step(c, x, y, direction, t + k);
+        if (segment_of(view, deeper) != other) break;
+        next = deeper;
+    }
+    edge->own = (uint32_t)own;
+    edge->other = (uint32_t)next;
+    view->n_edges++;
+}
+
+/* ---------------------------------------------------------------- seeds
+ * Places on the rims of plain segments. There the photo has an edge, so several views agree where it is; inside they
+ * agree on anything. */
+
+#define SEED_REACH 7     /* pixels from the segment to its edge, at most */
 #define LEAST_STEP 0.02f /* of the depth: what is nearer across the edge stands in front */
 
 typedef struct seeder {
@@ -44,7 +187,7 @@ static void look(void *user, int x, int y, const float direction[2])
     uint16_t most = 0;
     int at = 0;
     plane_edges_add(c, s->work, s->view, x, y, direction);
-    for (int t = 0; t <= REACH; t++) {
+    for (int t = 0; t <= SEED_REACH; t++) {
         long p = plane_rim_step(c, x, y, direction, t);
         if (p < 0) break;
         if (s->work->gradient[p] > most) {

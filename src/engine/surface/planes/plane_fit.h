@@ -1,0 +1,30 @@
+/* Planes through places by least squares, and the planes of one segment's seeds by sequential RANSAC. */
+#ifndef SPLAT_SURFACE_PLANE_FIT_H
+#define SPLAT_SURFACE_PLANE_FIT_H
+
+#include "surface/planes/plane_parts.h"
+
+void plane_moments_add(plane_moments *m, const float position[3], double weight);
+/* False without at least three places' weight. */
+bool plane_fit_make(const plane_moments *m, plane_fit *fit);
+/* The planes of each segment's seeds. */
+splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view, uint32_t number, uint64_t seed,
+                                   splat_error *error);
+
+/* Seeds that planes are drawn from, one after the other. */
+typedef struct plane_ransac {
+    const plane_seed *seeds;
+    uint32_t *left, n_left; /* seeds without a plane */
+    uint64_t seed;          /* of the random numbers, with these: */
+    uint32_t view, segment, trials;
+    const plane_global *planes;            /* of the lines among the seeds; such a plane is none of the segment's */
+    uint16_t lines[PLANE_MAX_LINES];       /* [n_lines] them */
+    uint32_t n_lines;
+} plane_ransac;
+
+/* The next plane with at least an eighth of n_all seeds, which are taken from those left; false when there is none. */
+bool plane_ransac_next(plane_ransac *r, uint32_t round, uint32_t n_all, plane_hypothesis *h);
+/* Whether the seeds say in all directions where the plane is. */
+bool plane_hypothesis_spreads(const plane_hypothesis *h);
+
+#endif

@@ -1,0 +1,17 @@
+/* The plain parts of a photo, and the buffers of the work on it. */
+#ifndef SPLAT_SURFACE_PLANE_SEGMENTS_H
+#define SPLAT_SURFACE_PLANE_SEGMENTS_H
+
+#include "surface/planes/plane_parts.h"
+
+void plane_view_free(plane_view *view);
+
+splat_status plane_work_make(plane_work *work, size_t n_pixels, splat_error *error);
+void plane_work_free(plane_work *work);
+
+/* work->gradient from work->rgb; labels and segments (without seeds) of what is plain. *edge: the least gradient of an
+ * edge. */
+splat_status plane_segments_make(const splat_camera *camera, plane_work *work, plane_view *view, uint16_t *edge,
+                                 splat_error *error);
+
+#endif
