@@ -311,6 +311,28 @@ static void test_spiral(void **state)
     splat_mesh_free(&mesh);
 }
 
+/* A face without area lies on the edge of a square, and its number is the lowest. It gets no texel of the gutter. */
+static void test_flat_face(void **state)
+{
+    (void)state;
+    splat_mesh mesh = {0};
+    for (size_t k = 0; k < 4; k++) put_vertex(&mesh, (double)(k % 2), (double)(k / 2), 0);
+    put_vertex(&mesh, 0.5, 0, 0);
+    put_face(&mesh, 0, 4, 1);
+    put_face(&mesh, 0, 1, 3);
+    put_face(&mesh, 0, 3, 2);
+    splat_atlas_options options = options_of(30, 0);
+    splat_atlas atlas = make_atlas(&mesh, &options, NULL);
+    maps m = make_maps(&mesh, &atlas, 0);
+    size_t n_of[4] = {0};
+    for (size_t i = 0; i < (size_t)atlas.pages[0].width * (size_t)atlas.pages[0].height; i++) n_of[m.faces[i]]++;
+    assert_int_equal(n_of[1], 0);
+    assert_true(n_of[2] > 450 && n_of[3] > 450);
+    check_texels(&mesh, &atlas, 0, &m);
+    free_maps(&m);
+    splat_mesh_free(&mesh);
+}
+
 /* Densities are followed within [1/4, 4] of their median; a face without one gets the least. */
 static void test_densities(void **state)
 {
@@ -447,7 +469,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sphere),    cmocka_unit_test(test_extracted), cmocka_unit_test(test_bands),
         cmocka_unit_test(test_spiral),    cmocka_unit_test(test_densities), cmocka_unit_test(test_refusals),
-        cmocka_unit_test(test_squares),   cmocka_unit_test(test_million),
+        cmocka_unit_test(test_squares),   cmocka_unit_test(test_million),   cmocka_unit_test(test_flat_face),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,9 +77,9 @@ void splat_atlas_texels_free(splat_atlas_texels *texels);
  * A texel whose centre lies in a face shows that point. One whose centre lies in none shows the nearest point of the
  * nearest face (of equal ones the lowest) of the chart that its block belongs to: so every texel that a bilinear lookup
  * inside of a face reads, down to the mip level that the atlas was made for, is given. In an atlas without blocks it
- * shows the nearest face less than sqrt 2 texels away. The others are empty: fill them (splat_texture_fill). The result
- * does not depend on the bands asked for, nor on the number of threads. Memory: 4 bytes a texel of the rows. Errors:
- * ARGUMENT (no such rows), MEMORY. */
+ * shows the nearest face less than sqrt 2 texels away. A face without area on the page gets a texel only where no face
+ * with area does. The others are empty: fill them (splat_texture_fill). The result does not depend on the bands asked
+ * for, nor on the number of threads. Memory: 4 bytes a texel of the rows. Errors: ARGUMENT (no such rows), MEMORY. */
 splat_status splat_atlas_texels_rows(const splat_atlas_texels *texels, size_t page, int first, int n, int threads,
                                      uint32_t *faces, float (*weights)[2], splat_error *error);
 /* The texels whose centres lie in a face, without those beyond its edges. */

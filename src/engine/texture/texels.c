@@ -114,7 +114,7 @@ typedef struct window {
     int first, end, width;
     uint32_t *faces;
     float (*weights)[2];
-    float *distances; /* to the nearest face, squared; -1: inside; NULL: only those inside are wanted */
+    float *distances; /* to the nearest face, squared; -1: settled; NULL: only texels inside of faces are wanted */
 } window;
 
 static void fill_inside(const window *w, uint32_t face, const splat_texel_triangle *t)
@@ -230,18 +230,31 @@ static void fill_around(const window *w, const splat_atlas *atlas, uint32_t face
                 fill_near(w, face, fixed, HUGE_VAL, c * side, (c + 1) * side, r * side, (r + 1) * side);
 }
 
-static void fill_window(const splat_atlas_texels *t, size_t band, const window *w)
+/* Fills texels around the faces of a band, either those with an area on the page or those without. */
+static void fill_around_faces(const splat_atlas_texels *t, size_t band, const window *w, bool is_flat)
 {
     int64_t corners[3][2];
     for (uint32_t i = t->starts[band]; i < t->starts[band + 1]; i++) {
         corners_of(t, t->faces[i], corners);
         splat_texel_triangle triangle = splat_texel_triangle_make((const int64_t(*)[2])corners);
+        if ((triangle.area == 0) == is_flat) fill_around(w, t->atlas, t->faces[i], (const int64_t(*)[2])corners);
+    }
+}
+
+static void fill_window(const splat_atlas_texels *t, size_t band, const window *w)
+{
+    int64_t corners[3][2];
+    size_t n = (size_t)(w->end - w->first) * (size_t)w->width;
+    for (uint32_t i = t->starts[band]; i < t->starts[band + 1]; i++) {
+        corners_of(t, t->faces[i], corners);
+        splat_texel_triangle triangle = splat_texel_triangle_make((const int64_t(*)[2])corners);
         fill_inside(w, t->faces[i], &triangle);
     }
-    for (uint32_t i = t->starts[band]; w->distances && i < t->starts[band + 1]; i++) {
-        corners_of(t, t->faces[i], corners);
-        fill_around(w, t->atlas, t->faces[i], (const int64_t(*)[2])corners);
-    }
+    if (!w->distances) return;
+    fill_around_faces(t, band, w, false);
+    for (size_t i = 0; i < n; i++)
+        if (w->faces[i]) w->distances[i] = -1.0f;
+    fill_around_faces(t, band, w, true);
 }
 
 static splat_status fill_rows(const splat_atlas_texels *t, size_t page, int first, int n, int threads, bool around,
