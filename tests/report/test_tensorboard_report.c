@@ -1,11 +1,11 @@
 /* The tags of a run, in both sets, read back; and run folders with descriptions for interop/check_tensorboard.py. */
 #include "base/file.h"
 #include "check.h"
+#include "io/picture/colormap.h"
 #include "io/picture/image.h"
 #include "ops/ops.h"
-#include "io/picture/colormap.h"
 #include "report/tensorboard/tensorboard_report.h"
-#include "surface/coarse/coarse_parts.h"
+#include "surface/coarse/coarse_tags.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include "math/sh.h"
 #include "mesh_fixture.h"
 #include "surface/bound/bound.h"
+#include "surface/bound/bound_deform.h"
 
 static const int per_face_counts[] = {1, 3, 4, 6};
 

@@ -7,10 +7,12 @@
 
 #include "coarse_fixture.h"
 #include "io/splat/formats.h"
+#include "math/density.h"
 #include "option_effects.h"
-#include "surface/coarse/coarse_parts.h"
-#include "train/schedule.h"
+#include "surface/coarse/coarse_schedule.h"
+#include "surface/coarse/coarse_step.h"
 #include "train/density/default.h"
+#include "train/schedule.h"
 #include "train/train_options.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 
 #include "coarse_fixture.h"
 #include "io/splat/formats.h"
-#include "surface/coarse/coarse_parts.h"
+#include "surface/coarse/coarse_prune.h"
 
 #include <math.h>
 

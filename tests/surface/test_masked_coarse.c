@@ -10,7 +10,10 @@
 #include "ops/multi_view/multi_view.h"
 #include "scene/scene.h"
 #include "surface/coarse/coarse_parts.h"
+#include "surface/coarse/coarse_prune.h"
 #include "surface/extract/extract_parts.h"
+#include "train/parts/regularizer.h"
+#include "train/state.h"
 #include "trainer_fixture.h"
 
 #include <math.h>

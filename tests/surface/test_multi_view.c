@@ -8,7 +8,7 @@
 #include "coarse_fixture.h"
 #include "math/camera.h"
 #include "option_effects.h"
-#include "surface/coarse/coarse_parts.h"
+#include "surface/coarse/coarse_multi_view.h"
 #include "train/train_options.h"
 
 #include <math.h>

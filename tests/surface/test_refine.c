@@ -5,14 +5,15 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "model/render.h"
-#include "option_effects.h"
 #include "io/splat/formats.h"
 #include "math/camera.h"
 #include "mesh/mesh_raster.h"
+#include "model/render.h"
+#include "option_effects.h"
 #include "refine_fixture.h"
 #include "scene_fixture.h"
-#include "surface/refine/refine_parts.h"
+#include "surface/refine/refine.h"
+#include "surface/refine/refine_save.h"
 #include "train/schedule.h"
 #include "train/train_options.h"
 #include "view_job_fixture.h"

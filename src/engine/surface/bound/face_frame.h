@@ -1,6 +1,6 @@
 /* The frame of a triangle that Gaussians are bound to, in double (docs/method.md, "Gaussians bound to a mesh"). */
-#ifndef SPLAT_SUGAR_FACE_FRAME_H
-#define SPLAT_SUGAR_FACE_FRAME_H
+#ifndef SPLAT_SURFACE_FACE_FRAME_H
+#define SPLAT_SURFACE_FACE_FRAME_H
 
 #include "mesh/mesh.h"
 #include "ops/bind/bind.h"

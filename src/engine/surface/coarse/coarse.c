@@ -1,6 +1,13 @@
 /* SuGaR's coarse training as the trainer sees it: its options, its arrays, its losses. */
 #include "base/options.h"
+#include "math/density.h"
+#include "surface/coarse/coarse.h"
+#include "surface/coarse/coarse_multi_view.h"
 #include "surface/coarse/coarse_parts.h"
+#include "surface/coarse/coarse_prune.h"
+#include "surface/coarse/coarse_schedule.h"
+#include "surface/coarse/coarse_step.h"
+#include "surface/coarse/coarse_tags.h"
 #include "train/train_options.h"
 
 #include <math.h>

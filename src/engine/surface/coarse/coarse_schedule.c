@@ -1,5 +1,5 @@
 /* When what of coarse training happens: pure functions of the iteration. */
-#include "surface/coarse/coarse_parts.h"
+#include "surface/coarse/coarse_schedule.h"
 
 static bool is_coarse(const splat_train_options *options)
 {

@@ -2,8 +2,10 @@
 #include "math/projection.h"
 #include "model/files.h"
 #include "model/transform.h"
-#include "surface/coarse/coarse_parts.h"
+#include "surface/coarse/coarse.h"
+#include "surface/coarse/coarse_prune.h"
 #include "train/start.h"
+#include "train/state.h"
 
 /* The splat as others would read it, in host memory: its filter is part of scales and opacities. It is on the device
  * only before the trainer's own arrays grow. */

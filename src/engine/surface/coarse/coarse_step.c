@@ -1,15 +1,18 @@
 /* The losses of coarse training, top to bottom: a view of its own, at half of the photo's size unless
  * full_res_normals, whose gradients the step of the photos adds to its own (docs/method.md, "Coarse training"). */
+#include "surface/coarse/coarse_multi_view.h"
 #include "surface/coarse/coarse_parts.h"
+#include "surface/coarse/coarse_schedule.h"
+#include "surface/coarse/coarse_step.h"
 
 #include "math/camera.h"
+#include "ops/alpha_mask/alpha_mask.h"
 #include "ops/bin/bin_bytes.h"
 #include "ops/depth_normal/depth_normal.h"
 #include "ops/edge_weight/edge_weight.h"
 #include "ops/field_loss/field_loss.h"
 #include "ops/geometry/geometry.h"
 #include "ops/knn/knn.h"
-#include "ops/alpha_mask/alpha_mask.h"
 #include "ops/multi_view/multi_view.h"
 #include "ops/opacity_entropy/opacity_entropy.h"
 #include "ops/raster/raster_bytes.h"

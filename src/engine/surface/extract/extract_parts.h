@@ -1,6 +1,6 @@
 /* Surfaces from a splat: what its training views see is made into points or fused depth, and that into a mesh. */
-#ifndef SPLAT_SUGAR_EXTRACT_PARTS_H
-#define SPLAT_SUGAR_EXTRACT_PARTS_H
+#ifndef SPLAT_SURFACE_EXTRACT_PARTS_H
+#define SPLAT_SURFACE_EXTRACT_PARTS_H
 
 #include "mesh/mesh.h"
 #include "model/model.h"

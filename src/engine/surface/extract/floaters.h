@@ -1,6 +1,6 @@
 /* Gaussians that stand in the free space before the surface that views agree on. */
-#ifndef SPLAT_SUGAR_EXTRACT_FLOATERS_H
-#define SPLAT_SUGAR_EXTRACT_FLOATERS_H
+#ifndef SPLAT_SURFACE_EXTRACT_FLOATERS_H
+#define SPLAT_SURFACE_EXTRACT_FLOATERS_H
 
 #include "surface/extract/view_maps.h"
 

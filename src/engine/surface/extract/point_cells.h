@@ -1,6 +1,6 @@
 /* Many observations of a surface thinned to one point for each cell of space: the mean of what fell into it. */
-#ifndef SPLAT_SUGAR_EXTRACT_POINT_CELLS_H
-#define SPLAT_SUGAR_EXTRACT_POINT_CELLS_H
+#ifndef SPLAT_SURFACE_EXTRACT_POINT_CELLS_H
+#define SPLAT_SURFACE_EXTRACT_POINT_CELLS_H
 
 #include "surface/extract/extract_parts.h"
 

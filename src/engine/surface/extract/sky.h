@@ -1,6 +1,6 @@
 /* What beyond the foreground is no surface, though views agree on it: sky, and what a splat invented before it. */
-#ifndef SPLAT_SUGAR_EXTRACT_SKY_H
-#define SPLAT_SUGAR_EXTRACT_SKY_H
+#ifndef SPLAT_SURFACE_EXTRACT_SKY_H
+#define SPLAT_SURFACE_EXTRACT_SKY_H
 
 #include "surface/extract/view_maps.h"
 

@@ -1,6 +1,6 @@
 /* Points of the surface that several training views see at the same place. */
-#ifndef SPLAT_SUGAR_EXTRACT_SURFACE_AGREED_H
-#define SPLAT_SUGAR_EXTRACT_SURFACE_AGREED_H
+#ifndef SPLAT_SURFACE_EXTRACT_SURFACE_AGREED_H
+#define SPLAT_SURFACE_EXTRACT_SURFACE_AGREED_H
 
 #include "surface/extract/view_maps.h"
 

@@ -1,7 +1,7 @@
 /* Whether other training views see a surface where one view sees it (docs/method.md 16; the test of COLMAP's fusion of
  * depth maps: Schoenberger et al., Pixelwise View Selection for Unstructured Multi-View Stereo, ECCV 2016). */
-#ifndef SPLAT_SUGAR_EXTRACT_VIEW_AGREEMENT_H
-#define SPLAT_SUGAR_EXTRACT_VIEW_AGREEMENT_H
+#ifndef SPLAT_SURFACE_EXTRACT_VIEW_AGREEMENT_H
+#define SPLAT_SURFACE_EXTRACT_VIEW_AGREEMENT_H
 
 #include "surface/extract/view_maps.h"
 

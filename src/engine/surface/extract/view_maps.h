@@ -1,7 +1,7 @@
 /* What all training views see of a splat, together in host memory: depth, normals and colours of every pixel, and which
  * views look at the same places. */
-#ifndef SPLAT_SUGAR_EXTRACT_VIEW_MAPS_H
-#define SPLAT_SUGAR_EXTRACT_VIEW_MAPS_H
+#ifndef SPLAT_SURFACE_EXTRACT_VIEW_MAPS_H
+#define SPLAT_SURFACE_EXTRACT_VIEW_MAPS_H
 
 #include "surface/extract/extract_parts.h"
 

@@ -1,7 +1,7 @@
 /* What the steps of finding planes pass on: plain segments of a photo, seeds around them, planes of one view, planes of
  * all views, and the cells of a plane that views vote about. */
-#ifndef SPLAT_SUGAR_PLANE_PARTS_H
-#define SPLAT_SUGAR_PLANE_PARTS_H
+#ifndef SPLAT_SURFACE_PLANE_PARTS_H
+#define SPLAT_SURFACE_PLANE_PARTS_H
 
 #include "surface/extract/view_maps.h"
 #include "surface/planes/planes_bytes.h"

@@ -1,8 +1,8 @@
 /* Planes where photos are plain. A painted wall says nothing of its depth: what a splat has there is whatever renders
  * alike, and that is no plane. Its rim, and what hangs on it, do say where it is. Planes are fitted to those places
  * over all views, and the depth of plain pixels that a plane bounds becomes the plane's (docs/method.md). */
-#ifndef SPLAT_SUGAR_PLANES_H
-#define SPLAT_SUGAR_PLANES_H
+#ifndef SPLAT_SURFACE_PLANES_H
+#define SPLAT_SURFACE_PLANES_H
 
 #include "surface/extract/view_maps.h"
 

@@ -1,6 +1,6 @@
 /* Host memory that finding planes takes, for plans. */
-#ifndef SPLAT_SUGAR_PLANES_BYTES_H
-#define SPLAT_SUGAR_PLANES_BYTES_H
+#ifndef SPLAT_SURFACE_PLANES_BYTES_H
+#define SPLAT_SURFACE_PLANES_BYTES_H
 
 #include <stdint.h>
 

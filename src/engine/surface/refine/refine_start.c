@@ -1,12 +1,145 @@
-/* Refinement begins with a mesh: what it needs, and the Gaussians in its triangles (SuGaR, section 4.3). */
+/* Refinement begins with a mesh: what it needs, and the Gaussians in its triangles (SuGaR, section 4.3). Before that,
+ * whether the mesh belongs to the scene, and colours for a mesh that has none. */
 #include "base/options.h"
+#include "base/point_tree.h"
+#include "io/picture/image.h"
+#include "io/splat/formats.h"
+#include "math/camera.h"
+#include "math/sh.h"
 #include "mesh/files/mesh_io.h"
-#include "surface/refine/refine_parts.h"
+#include "mesh/mesh_raster.h"
+#include "scene/scene.h"
+#include "splatsmith/refine.h"
+#include "surface/bound/bound.h"
+#include "surface/refine/refine.h"
 #include "train/parts/bound_rows.h"
 #include "train/start.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* ---------------------------------------------------------------- the mesh in the views of the scene */
+
+#define VIEWS 24       /* evenly over the training views; all of them when these see nothing */
+#define SIDE 160       /* pixels of a view's longer side */
+#define FEW 0.03       /* of the pixels */
+
+typedef struct coverage {
+    const splat_trainer *t;
+    const splat_mesh *mesh;
+    splat_mesh_raster_options options;
+    splat_mesh_raster_maps maps;
+    size_t n_pixels, n_covered;
+} coverage;
+
+static splat_status add_view(coverage *c, size_t number, splat_error *error)
+{
+    const splat_dataset *dataset = &c->t->scene->dataset;
+    splat_camera camera = dataset->views[dataset->train[number]].camera;
+    int longer = camera.width > camera.height ? camera.width : camera.height;
+    int width = camera.width * SIDE / longer, height = camera.height * SIDE / longer;
+    if (longer > SIDE) camera = splat_camera_resized(&camera, width > 0 ? width : 1, height > 0 ? height : 1);
+    SPLAT_TRY(splat_mesh_rasterize(c->mesh, &camera, &c->options, &c->maps, error));
+    size_t n = splat_camera_pixels(&camera);
+    c->n_pixels += n;
+    for (size_t i = 0; i < n; i++) c->n_covered += c->maps.faces[i] != 0;
+    return SPLAT_OK;
+}
+
+static splat_status add_views(coverage *c, size_t n_views, splat_error *error)
+{
+    size_t n_train = c->t->scene->dataset.n_train;
+    for (size_t i = 0; i < n_views; i++) SPLAT_TRY(add_view(c, i * n_train / n_views, error));
+    if (c->n_covered > 0 || n_views == n_train) return SPLAT_OK;
+    return add_views(c, n_train, error);
+}
+
+static splat_status judge(const coverage *c, const char *path, splat_error *error)
+{
+    const char *scene = c->t->scene->options.source_path;
+    double share = (double)c->n_covered / (double)c->n_pixels;
+    if (c->n_covered == 0)
+        return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                             "no training view of %s sees this mesh; was it made from this scene?", scene);
+    if (share < FEW)
+        splat_log(c->t->context, SPLAT_LOG_WARNING,
+                  "the mesh fills %.1f %% of the training views of %s; was it made from this scene?", 100 * share,
+                  scene);
+    return SPLAT_OK;
+}
+
+/* The share of the training views' pixels that show the mesh; warns when it is small. Errors: FORMAT (no view sees it),
+ * MEMORY. */
+static splat_status check_coverage(const splat_trainer *t, const splat_mesh *mesh, const char *path, splat_error *error)
+{
+    coverage c = {.t = t, .mesh = mesh};
+    size_t n_train = t->scene->dataset.n_train;
+    splat_mesh_raster_options_init(&c.options);
+    c.options.threads = t->context->threads;
+    c.maps = (splat_mesh_raster_maps){.faces = malloc((size_t)SIDE * SIDE * sizeof *c.maps.faces),
+                                      .depth = malloc((size_t)SIDE * SIDE * sizeof *c.maps.depth)};
+    splat_status status = c.maps.faces && c.maps.depth
+                              ? add_views(&c, n_train < VIEWS ? n_train : VIEWS, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a view of the mesh");
+    if (status == SPLAT_OK) status = judge(&c, path, error);
+    free(c.maps.faces);
+    free(c.maps.depth);
+    return status;
+}
+
+/* ---------------------------------------------------------------- colours of the nearest Gaussians */
+
+#define OPAQUE 0.0f /* a logit: Gaussians of less than 1/2 tell little of what is to be seen */
+
+/* The opaque Gaussians first, in their order; returns how many there are. All count where none is opaque. */
+static size_t keep_opaque(splat_cloud *cloud)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < cloud->n; i++) {
+        if (cloud->opacities[i] < OPAQUE) continue;
+        memmove(cloud->means + 3 * n, cloud->means + 3 * i, 3 * sizeof *cloud->means);
+        memmove(cloud->sh_dc + 3 * n++, cloud->sh_dc + 3 * i, 3 * sizeof *cloud->sh_dc);
+    }
+    return n ? n : cloud->n;
+}
+
+static splat_status take_nearest(const splat_cloud *cloud, size_t n, int threads, splat_mesh *mesh, splat_error *error)
+{
+    splat_point_tree tree;
+    uint32_t *nearest = malloc(mesh->n_vertices * sizeof *nearest + 1);
+    if (!nearest) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to color %zu vertices", mesh->n_vertices);
+    splat_status status = splat_point_tree_make(&tree, cloud->means, n, threads, error);
+    if (status == SPLAT_OK) {
+        status = splat_point_tree_query(&tree, mesh->vertices, mesh->n_vertices, 1, threads, NULL, nearest, error);
+        splat_point_tree_free(&tree);
+    }
+    for (size_t v = 0; v < mesh->n_vertices && status == SPLAT_OK; v++)
+        for (size_t c = 0; c < 3; c++)
+            mesh->colors[4 * v + c] =
+                splat_image_byte(0.5f + SPLAT_SH_C0 * cloud->sh_dc[3 * (size_t)nearest[v] + c]);
+    free(nearest);
+    return status;
+}
+
+/* Colours of the vertices of a mesh without any: those of the nearest Gaussians of a splat, or grey (NULL path). */
+static splat_status color_mesh(const splat_trainer *t, const char *splat_path, splat_mesh *mesh, splat_error *error)
+{
+    splat_cloud cloud;
+    SPLAT_TRY(splat_mesh_require_colors(mesh, error));
+    if (!splat_path) {
+        splat_log(t->context, SPLAT_LOG_NOTICE,
+                  "the mesh has no colours and begins grey; a splat, `gs_output_dir`, would lend it its own");
+        for (size_t i = 0; i < 4 * mesh->n_vertices; i++) mesh->colors[i] = i % 4 == 3 ? 255 : 128;
+        return SPLAT_OK;
+    }
+    SPLAT_TRY(splat_cloud_read(splat_path, &cloud, error));
+    splat_status status = cloud.n ? take_nearest(&cloud, keep_opaque(&cloud), t->context->threads, mesh, error)
+                                  : splat_fail_at(error, SPLAT_ERROR_FORMAT, splat_path, SPLAT_NO_OFFSET,
+                                                  "the splat has no Gaussians that the mesh could take colours from");
+    splat_cloud_free(&cloud);
+    return status;
+}
 
 /* ---------------------------------------------------------------- the mesh */
 
@@ -26,7 +159,8 @@ static splat_status check_mesh(const char *path, int per_face, const splat_mesh 
     return SPLAT_OK;
 }
 
-splat_status splat_refine_read_mesh(const char *path, int per_face, splat_mesh *mesh, splat_error *error)
+/* A mesh file that can be refined; the caller frees the mesh. */
+static splat_status read_mesh(const char *path, int per_face, splat_mesh *mesh, splat_error *error)
 {
     SPLAT_TRY(splat_mesh_read(path, mesh, error));
     splat_mesh_drop_texture(mesh);
@@ -38,7 +172,7 @@ splat_status splat_refine_read_mesh(const char *path, int per_face, splat_mesh *
 splat_status splat_refine_describe(const char *path, int per_face, splat_refine_info *info, splat_error *error)
 {
     splat_mesh mesh;
-    SPLAT_TRY(splat_refine_read_mesh(path, per_face, &mesh, error));
+    SPLAT_TRY(read_mesh(path, per_face, &mesh, error));
     *info = (splat_refine_info){.n_vertices = mesh.n_vertices,
                                 .n_faces = mesh.n_faces,
                                 .n_gaussians = mesh.n_faces * (size_t)per_face,
@@ -139,8 +273,8 @@ static splat_status start(splat_trainer *t, const splat_refine_input *input, spl
 {
     bool is_mip = input->render_mode == SPLAT_RENDER_MIP;
     SPLAT_TRY(check_memory(t, mesh, input->mesh_path, error));
-    SPLAT_TRY(splat_refine_check_coverage(t, mesh, input->mesh_path, error));
-    if (!mesh->colors) SPLAT_TRY(splat_refine_color(t, input->splat_path, mesh, error));
+    SPLAT_TRY(check_coverage(t, mesh, input->mesh_path, error));
+    if (!mesh->colors) SPLAT_TRY(color_mesh(t, input->splat_path, mesh, error));
     SPLAT_TRY(splat_model_set_render_mode(t->model, is_mip ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC,
                                           is_mip ? t->options.kernel_size : 0, error));
     return bind(t, mesh, input->mesh_path, error);
@@ -155,7 +289,7 @@ splat_status splat_trainer_start_refine(splat_trainer *t, const splat_refine_inp
     if (t->options.binding != &splat_refine_binding)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the trainer was made without options of a refinement");
     if (!own.mesh_path) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a refinement needs a mesh");
-    SPLAT_TRY(splat_refine_read_mesh(own.mesh_path, t->options.refine.gaussians_per_triangle, &mesh, error));
+    SPLAT_TRY(read_mesh(own.mesh_path, t->options.refine.gaussians_per_triangle, &mesh, error));
     splat_status status = start(t, &own, &mesh, error);
     splat_mesh_free(&mesh);
     return status;

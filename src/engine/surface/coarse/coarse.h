@@ -1,0 +1,9 @@
+/* SuGaR's coarse training as a regularizer of the trainer. */
+#ifndef SPLAT_SURFACE_COARSE_H
+#define SPLAT_SURFACE_COARSE_H
+
+#include "train/step.h"
+
+extern const splat_regularizer splat_coarse_regularizer;
+
+#endif
