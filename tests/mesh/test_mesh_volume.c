@@ -467,6 +467,40 @@ static void test_tsdf_values(void **state)
     splat_voxel_grid_free(&grid);
 }
 
+/* A picture that meets nothing clears all that it sees, whatever lies behind its last row in memory: here a wall. */
+static void test_tsdf_last_row(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_voxel_grid grid;
+    const double origin[3] = {0, 0, 0};
+    const splat_tsdf_options options = {0.4, 0, 1};
+    static float depth[2][WIDTH * HEIGHT];
+    splat_camera camera = {.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .fx = 100, .fy = 100, .cx = 60, .cy = 45,
+                           .width = WIDTH, .height = HEIGHT};
+    for (size_t p = 0; p < WIDTH * HEIGHT; p++) {
+        depth[0][p] = INFINITY;
+        depth[1][p] = 2;
+    }
+    const splat_tsdf_frame clear = {camera, depth[0], NULL, NULL}, wall = {camera, depth[1], NULL, NULL};
+    ASSERT_OK(splat_voxel_grid_init(&grid, origin, 0.1, false, SIZE_MAX, &error));
+    ASSERT_OK(splat_tsdf_plan(&grid, &options, &wall, &error));
+    ASSERT_OK(splat_voxel_grid_allocate(&grid, &error));
+    ASSERT_OK(splat_tsdf_fuse(&grid, &options, &clear, &error));
+    size_t n_last_row = 0;
+    for (size_t b = 0; b < grid.n_blocks; b++)
+        for (size_t k = 0; k < SPLAT_BLOCK_VOXELS; k++) {
+            double p[3];
+            splat_voxel_position(&grid, b, k, p);
+            double x = 60 + 100 * p[0] / p[2], y = 45 + 100 * p[1] / p[2];
+            if (!(p[2] > 0.5 && x > 0.1 && x < WIDTH - 0.1 && y > 0.1 && y < HEIGHT - 0.1)) continue;
+            assert_true(grid.weights[b * SPLAT_BLOCK_VOXELS + k] == 1);
+            n_last_row += y > HEIGHT - 1;
+        }
+    assert_true(n_last_row > 20);
+    splat_voxel_grid_free(&grid);
+}
+
 /* A slanted wall x / 2 + z = 4: between pixels its depth is known exactly. */
 static void test_tsdf_slant(void **state)
 {
@@ -508,7 +542,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_shapes), cmocka_unit_test(test_noise), cmocka_unit_test(test_unknown),
         cmocka_unit_test(test_grid),   cmocka_unit_test(test_tsdf),  cmocka_unit_test(test_tsdf_values),
-        cmocka_unit_test(test_tsdf_slant),
+        cmocka_unit_test(test_tsdf_slant), cmocka_unit_test(test_tsdf_last_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
