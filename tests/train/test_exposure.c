@@ -373,6 +373,9 @@ static void coarse_trainings_move_gains_a_tenth_as_far(void **state)
     double later = way_of_a_gain(&o, 150, 7000);
     print_message("15000 steps of a coarse training: %.2f stops\n", later);
     assert_true(later > 0.3 && later < 0.5);
+    float peak = splat_exposures_rate(&o, 150, 7000 + 15000 / 60);
+    assert_true(splat_exposures_rate(&o, 150, 7001) < 0.1f * peak);
+    assert_true(splat_exposures_rate(&o, 150, 22000) < 0.012f * peak);
 }
 
 int main(void)
