@@ -97,6 +97,27 @@ static void the_sharpest_frames_become_photos(void **state)
     assert_false(splat_cameras_are_needed("scene", NULL));
 }
 
+static double frames_done;
+
+static bool watch_frames(void *user, const char *stage, double fraction)
+{
+    (void)user;
+    if (strcmp(stage, "frames") != 0) return true;
+    assert_true(fraction >= frames_done && fraction <= 1);
+    frames_done = fraction;
+    return true;
+}
+
+/* The choice is the first half of the stage, the files of the chosen frames are the second. */
+static void frames_progress_to_the_end(void **state)
+{
+    (void)state;
+    frames_done = 0;
+    options.progress = watch_frames;
+    must(find(), &search_error);
+    assert_float_equal(frames_done, 1, 1e-9);
+}
+
 static void it_is_not_looked_at_twice(void **state)
 {
     (void)state;
@@ -304,6 +325,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(the_sharpest_frames_become_photos, begin),
+        cmocka_unit_test_setup(frames_progress_to_the_end, begin),
         cmocka_unit_test_setup(it_is_not_looked_at_twice, begin),
         cmocka_unit_test_setup(photos_of_the_user_stay, begin),
         cmocka_unit_test_setup(rates, begin),
