@@ -27,6 +27,9 @@ static void control_characters_are_shown(void **state)
             "never");
     RUN_ERR(2, "unknown command '\\x1b[31m'", "\x1b[31m");
     RUN_ERR(1, "\\xc0\\x9b", "train", "-s", "\xc0\x9b", "-m", "never"); /* the long way to write ESC is no UTF-8 */
+    RUN_ERR(1, "(a\\xc1\\x81b)", "train", "-s", "a\xc1\x81" "b", "-m", "never"); /* nor the long way to write A, */
+    RUN_ERR(1, "(\\xed\\xa0\\x80)", "train", "-s", "\xed\xa0\x80", "-m", "never"); /* half of a pair of UTF-16, */
+    RUN_ERR(1, "(\\xf4\\x90\\x80\\x80)", "train", "-s", "\xf4\x90\x80\x80", "-m", "never"); /* or U+110000 */
 }
 
 /* Results and progress are lines as well. */

@@ -51,6 +51,18 @@ static void files_are_written(void **state)
     assert_null(strstr(standard_output, "polished"));
 }
 
+/* Texels of a coarse page suit their photos after 300 steps: the loss falls by a quarter. */
+static void polishing_reports_the_loss_before_and_after(void **state)
+{
+    (void)state;
+    double before, after;
+    RUN_OUT(0, "polished: the loss went from", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o", "coarse.glb",
+            "--texture_size", "64", "--texture_polish", "300", "--two_bands", "False");
+    const char *polished = strstr(standard_output, "polished:");
+    assert_int_equal(sscanf(polished, "polished: the loss went from %lf to %lf", &before, &after), 2);
+    assert_true(0 < after && after < before);
+}
+
 static void the_command_line_is_checked_first(void **state)
 {
     (void)state;
@@ -88,6 +100,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_written),
+        cmocka_unit_test(polishing_reports_the_loss_before_and_after),
         cmocka_unit_test(the_command_line_is_checked_first),
         cmocka_unit_test(what_does_not_fit_is_one_sentence),
     };
