@@ -157,6 +157,29 @@ static void test_surface(void **state)
     assert_true(fabs((double)n_ball - expected) < 5 * sqrt(expected * (1 - share)));
 }
 
+/* From around the world to the solids: a ray ends on a surface, to a tenth of a millimetre. */
+static void test_rays_end_on_surfaces(void **state)
+{
+    (void)state;
+    splat_sample_world world;
+    int n[SPLAT_SAMPLE_N_SHAPES] = {0};
+    splat_sample_world_init(&world, small.seed);
+    for (uint64_t i = 0; i < 4000; i++) {
+        splat_random4 words = splat_random(1, SPLAT_STREAM_TEST, 3, i);
+        double angle = 6.2832 * (double)splat_uniform(words.x[0]), jitter[3];
+        for (int k = 0; k < 3; k++) jitter[k] = (double)splat_uniform(words.x[k + 1]) - 0.5;
+        splat_vec3 from = {3 * cos(angle), -1.2, 3 * sin(angle)};
+        splat_vec3 to = splat_vec3_add(world.solids[i % SPLAT_SAMPLE_N_SHAPES].center,
+                                       splat_vec3_make(jitter[0], jitter[1], jitter[2]));
+        splat_sample_hit hit;
+        if (!splat_sample_trace(&world, from, splat_vec3_normalize(splat_vec3_sub(to, from)), &hit)) continue;
+        double distance = splat_sample_distance(&world, hit.shape, hit.position);
+        if (fabs(distance) > 1e-4) fail_msg("shape %d: a hit is %g from the surface", (int)hit.shape, distance);
+        n[hit.shape]++;
+    }
+    for (int shape = 0; shape < SPLAT_SAMPLE_N_SHAPES; shape++) assert_true(n[shape] > 20);
+}
+
 /* Whether a solid hides x from a camera centre. */
 static bool is_hidden(const splat_sample_world *world, const double center[3], const float x[3])
 {
@@ -315,6 +338,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exposures),
         cmocka_unit_test(test_determinism), cmocka_unit_test(test_surface),  cmocka_unit_test(test_projection),
+        cmocka_unit_test(test_rays_end_on_surfaces),
         cmocka_unit_test(test_refused),     cmocka_unit_test(test_no_permission),
         cmocka_unit_test(test_clean_up),     cmocka_unit_test(test_stays),
     };

@@ -185,6 +185,34 @@ static int count_cameras(const splat_colmap_model *model, const splat_mesh *mesh
     return n;
 }
 
+static int compare_edges(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Each side of a face is the side of another, in the other direction; only the two halves of a rectangle, a face each,
+ * have two sides of their own. */
+static void check_closed(const splat_mesh *mesh)
+{
+    size_t n = 3 * mesh->n_faces;
+    uint64_t *edges = malloc(n * sizeof *edges);
+    assert_non_null(edges);
+    for (size_t i = 0; i < n; i++)
+        edges[i] = (uint64_t)mesh->faces[i] << 32 | mesh->faces[i % 3 == 2 ? i - 2 : i + 1];
+    qsort(edges, n, sizeof *edges, compare_edges);
+    for (size_t i = 1; i < n; i++) assert_true(edges[i - 1] != edges[i]);
+    for (size_t f = 0; f < mesh->n_faces; f++) {
+        int n_open = 0;
+        for (size_t k = 0; k < 3; k++) {
+            uint64_t back = (uint64_t)mesh->faces[3 * f + (k + 1) % 3] << 32 | mesh->faces[3 * f + k];
+            n_open += !bsearch(&back, edges, n, sizeof *edges, compare_edges);
+        }
+        if (n_open != 0 && n_open != 2) fail_msg("face %zu has %d sides without a neighbour", f, n_open);
+    }
+    free(edges);
+}
+
 static void check_truth(splat_sample_scene scene, const char *folder)
 {
     splat_error error;
@@ -201,6 +229,7 @@ static void check_truth(splat_sample_scene scene, const char *folder)
     ASSERT_OK(splat_reference_points_read(points_path, &points, &error));
     ASSERT_OK(splat_colmap_read(model_path, &model, &error));
     ASSERT_OK(splat_mesh_check(&mesh, &error));
+    check_closed(&mesh);
     ASSERT_OK(splat_mesh_bvh_make(&mesh, &bvh, &error));
     assert_int_equal(points.cloud.n_vertices, 4000);
     assert_string_equal(points.names[0], "textured");
