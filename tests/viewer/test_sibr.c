@@ -51,6 +51,10 @@ static void test_matrices_are_by_columns(void **state)
     assert_int_equal(parse("{" SIDES FOVS "\"view_matrix\":[1,0,0,0, 0,0,1,0, 0,-1,0,0, 0,0,0,1]}", &r), SPLAT_OK);
     assert_float_equal(r.camera.rotation[7], -1, 1e-6); /* row 2, column 1, of 1, negated */
     assert_float_equal(r.camera.rotation[5], 1, 1e-6);
+    /* a quarter turn about y: the first column is 0, 0, -1 */
+    assert_int_equal(parse("{" SIDES FOVS "\"view_matrix\":[0,0,-1,0, 0,1,0,0, 1,0,0,0, 0,0,0,1]}", &r), SPLAT_OK);
+    assert_float_equal(r.camera.rotation[6], 1, 1e-6);
+    assert_float_equal(r.camera.rotation[2], 1, 1e-6);
 }
 
 static void test_truths_and_scaling(void **state)

@@ -449,6 +449,21 @@ static void test_the_shown_loss_is_a_running_mean(void **state)
     close_run(&r);
 }
 
+/* The first measured rate counts whole: 20 steps in a quarter of a second are nearly 80 a second. */
+static void test_the_first_rate_is_shown_as_it_is(void **state)
+{
+    (void)state;
+    run r;
+    open_run(&r, STEPS, true, 0.05);
+    const double begin = splat_clock_seconds();
+    note_loss(&r, 1, 0.5f);
+    usleep(250000);
+    note_loss(&r, 21, 0.5f);
+    const double slowest = 20 / (splat_clock_seconds() - begin);
+    assert_true(r.viewer->status.rate >= slowest && r.viewer->status.rate <= 80);
+    close_run(&r);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -486,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_pictures_stay_within_their_share_of_the_time),
         cmocka_unit_test(test_nobody_looks_and_nothing_is_rendered),
         cmocka_unit_test(test_the_shown_loss_is_a_running_mean),
+        cmocka_unit_test(test_the_first_rate_is_shown_as_it_is),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }
