@@ -7,7 +7,9 @@
 #include "math/camera.h"
 #include "mesh/mesh_raster.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_parts.h"
+#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extract_seen.h"
+#include "surface/extract/surface_views.h"
 #include "texture/bake_parts.h"
 #include "trainer_fixture.h"
 

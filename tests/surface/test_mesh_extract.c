@@ -5,13 +5,13 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "mesh/mesh.h"
 #include "mesh/files/mesh_io.h"
+#include "mesh/mesh.h"
 #include "report/number_name.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_parts.h"
 #include "scene_fixture.h"
 #include "sphere_fixture.h"
+#include "surface/extract/extract_poisson.h"
 
 #include <stdio.h>
 #include <string.h>

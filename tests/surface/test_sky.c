@@ -5,8 +5,10 @@
 #include <cmocka.h>
 
 #include "plane_fixture.h"
+#include "surface/extract/extract_boxes.h"
 #include "surface/extract/sky.h"
 #include "surface/extract/surface_agreed.h"
+#include "surface/extract/surface_points.h"
 #include "view_maps_fixture.h"
 
 #define W 160

@@ -7,7 +7,9 @@
 #include "model/transform.h"
 #include "scene/scene.h"
 #include "sphere_fixture.h"
-#include "surface/extract/extract_parts.h"
+#include "surface/extract/surface_collect.h"
+#include "surface/extract/surface_gaussians.h"
+#include "surface/extract/surface_points.h"
 
 #include <string.h>
 

@@ -4,7 +4,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "surface/extract/extract_boxes.h"
 #include "surface/extract/surface_agreed.h"
+#include "surface/extract/surface_points.h"
 #include "surface/extract/view_agreement.h"
 #include "view_maps_fixture.h"
 

@@ -7,9 +7,9 @@
 
 #include "checkpoint_fixture.h"
 #include "exif_photo_fixture.h"
+#include "train/parts/exposure.h"
 #include "train/parts/regularizer.h"
 #include "train/step.h"
-#include "train/parts/exposure.h"
 
 #include <math.h>
 

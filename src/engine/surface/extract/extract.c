@@ -1,10 +1,20 @@
 /* A mesh from a splat, by one of the methods of extract_*.c; then cleaning, simplification, projection, normals. */
-#include "surface/extract/extract_parts.h"
+#include "base/context.h"
+#include "model/model.h"
+#include "scene/scene.h"
+#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extract_density.h"
+#include "surface/extract/extract_fusion.h"
+#include "surface/extract/extract_memory.h"
+#include "surface/extract/extract_poisson.h"
+#include "surface/extract/extract_seen.h"
+#include "surface/extract/surface_collect.h"
+#include "surface/extract/surface_points.h"
 
 #include "base/file.h"
 #include "base/options.h"
-#include "mesh/mesh_clean.h"
 #include "mesh/files/mesh_io.h"
+#include "mesh/mesh_clean.h"
 #include "mesh/mesh_project.h"
 #include "mesh/mesh_simplify.h"
 

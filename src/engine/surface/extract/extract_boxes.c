@@ -1,5 +1,8 @@
 /* Where an extraction looks, how finely, and whether it goes on. */
-#include "surface/extract/extract_parts.h"
+#include "base/error.h"
+#include "scene/dataset.h"
+#include "scene/scene.h"
+#include "surface/extract/extract_boxes.h"
 
 #include <math.h>
 

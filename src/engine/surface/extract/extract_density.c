@@ -1,7 +1,11 @@
 /* Marching cubes of the density of a splat. */
+#include "base/context.h"
 #include "mesh/density/density_mesh.h"
 #include "mesh/mesh_clean_vertices.h"
-#include "surface/extract/extract_parts.h"
+#include "model/model.h"
+#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extract_density.h"
+#include "surface/extract/surface_gaussians.h"
 
 #include "io/picture/image.h"
 #include "math/sh.h"

@@ -1,6 +1,11 @@
 /* Fusion of the training views' depth maps, in levels that reach as far as the views see. */
+#include "base/context.h"
 #include "mesh/tsdf_levels.h"
-#include "surface/extract/extract_parts.h"
+#include "model/model.h"
+#include "scene/scene.h"
+#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extract_fusion.h"
+#include "surface/extract/surface_views.h"
 
 #define HELD 0.999    /* of the pixels: the outermost level holds so many; the rest is sky and floaters far away */
 #define GROWTH 1.4142 /* of voxels that do not fit: half the blocks */

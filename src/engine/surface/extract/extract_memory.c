@@ -1,5 +1,11 @@
 /* The host memory of a mesh, before the work begins. */
-#include "surface/extract/extract_parts.h"
+#include "base/context.h"
+#include "model/model.h"
+#include "surface/extract/extract_memory.h"
+#include "surface/extract/extract_poisson.h"
+#include "surface/extract/surface_collect.h"
+#include "surface/extract/surface_points.h"
+#include "surface/extract/surface_views.h"
 
 #include "mesh/poisson/poisson.h"
 #include "surface/extract/point_cells.h"

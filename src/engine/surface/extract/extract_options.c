@@ -1,8 +1,8 @@
 /* What an extraction can be told: defaults and ranges. */
-#include "surface/extract/extract_parts.h"
 
 #include "base/options.h"
 #include "io/option_text.h"
+#include "splatsmith/mesh.h"
 
 #define SPLAT_ROW_MESH_METHOD(type, name, field)                                                                       \
     SPLAT_ROW_CHOICE(type, name, field, splat_mesh_method, SPLAT_WORDS_MESH_METHOD)

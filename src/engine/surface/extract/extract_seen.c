@@ -1,7 +1,10 @@
 /* The part of a mesh that no training view sees is invented, and goes. */
 #include "math/camera.h"
 #include "mesh/mesh_seen.h"
-#include "surface/extract/extract_parts.h"
+#include "scene/scene.h"
+#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extract_seen.h"
+#include "surface/extract/surface_views.h"
 
 #include <math.h>
 #include <stdlib.h>

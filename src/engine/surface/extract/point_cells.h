@@ -2,7 +2,8 @@
 #ifndef SPLAT_SURFACE_EXTRACT_POINT_CELLS_H
 #define SPLAT_SURFACE_EXTRACT_POINT_CELLS_H
 
-#include "surface/extract/extract_parts.h"
+#include "surface/extract/extract_boxes.h"
+#include "surface/extract/surface_points.h"
 
 /* One observation. */
 typedef struct splat_cell_sample {

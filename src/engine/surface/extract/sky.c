@@ -1,4 +1,6 @@
 /* What makes no surface beyond the foreground (docs/method.md 16). */
+#include "base/error.h"
+#include "surface/extract/extract_boxes.h"
 #include "surface/extract/sky.h"
 
 #include "math/camera.h"

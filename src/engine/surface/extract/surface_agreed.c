@@ -1,11 +1,13 @@
 /* Points of the surface that several training views see at the same place, thinned evenly (docs/method.md). */
+#include "surface/extract/extract_boxes.h"
 #include "surface/extract/surface_agreed.h"
+#include "surface/extract/surface_points.h"
 
+#include "math/camera.h"
 #include "surface/extract/point_cells.h"
 #include "surface/extract/sky.h"
 #include "surface/extract/view_agreement.h"
 #include "surface/planes/planes.h"
-#include "math/camera.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,12 @@
 #ifndef SPLAT_SURFACE_EXTRACT_SURFACE_AGREED_H
 #define SPLAT_SURFACE_EXTRACT_SURFACE_AGREED_H
 
+#include "mesh/mesh.h"
+#include "model/model.h"
+#include "scene/scene.h"
+#include "splatsmith/mesh.h"
+#include "surface/extract/extract_boxes.h"
+#include "surface/extract/surface_points.h"
 #include "surface/extract/view_maps.h"
 
 /* What became of the pixels that were asked. */
@@ -21,5 +27,11 @@ typedef struct splat_surface_agreed {
 splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surface_boxes *boxes,
                                  const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
                                  splat_surface_agreed *agreed, splat_error *error);
+
+/* From SPLAT_MESH_POINTS_VIEWS (surface_agreed.c): renders all views, compares them, thins the surface that they agree
+ * on to at most points->capacity points, with weights. Errors also: NUMERIC (they agree on none). */
+splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
+                                        const splat_mesh_extract_options *options, splat_surface_points *points,
+                                        splat_error *error);
 
 #endif

@@ -1,5 +1,11 @@
 /* The points of an extraction, from the source that its options name. */
-#include "surface/extract/extract_parts.h"
+#include "surface/extract/surface_agreed.h"
+#include "surface/extract/surface_centers.h"
+#include "surface/extract/surface_collect.h"
+#include "surface/extract/surface_gaussians.h"
+#include "surface/extract/surface_levels.h"
+#include "surface/extract/surface_points.h"
+#include "surface/extract/surface_views.h"
 
 #include <string.h>
 

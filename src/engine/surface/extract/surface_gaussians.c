@@ -1,5 +1,5 @@
 /* The Gaussians of a splat that can be surface, beside the splat itself, which still gives the colours. */
-#include "surface/extract/extract_parts.h"
+#include "surface/extract/surface_gaussians.h"
 
 #include "math/density.h"
 

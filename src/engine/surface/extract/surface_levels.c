@@ -1,13 +1,23 @@
 /* Points where the density of a splat passes levels along the rays of its training views (SuGaR, Guedon and Lepetit,
  * CVPR 2024, sec. 4.2; docs/method.md). */
-#include "surface/extract/extract_parts.h"
+#include "io/picture/image.h"
+#include "math/density.h"
+#include "math/sh.h"
+#include "model/model.h"
+#include "scene/scene.h"
+#include "surface/extract/extract_boxes.h"
+#include "surface/extract/surface_gaussians.h"
+#include "surface/extract/surface_levels.h"
+#include "surface/extract/surface_points.h"
+#include "surface/extract/surface_views.h"
 
 #include "base/rng.h"
 #include "math/camera.h"
-#include "ops/visibility_buffer/visibility_buffer.h"
 #include "ops/knn/knn.h"
 #include "ops/level_points/level_points.h"
+#include "ops/visibility_buffer/visibility_buffer.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

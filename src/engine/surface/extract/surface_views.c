@@ -1,5 +1,11 @@
 /* The training views of a splat as depth, normals and plain colours; and points at the median depth. */
-#include "surface/extract/extract_parts.h"
+#include "backend/memory.h"
+#include "model/model.h"
+#include "scene/dataset.h"
+#include "scene/scene.h"
+#include "surface/extract/extract_boxes.h"
+#include "surface/extract/surface_points.h"
+#include "surface/extract/surface_views.h"
 
 #include "base/rng.h"
 #include "io/picture/image.h"

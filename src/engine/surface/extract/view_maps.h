@@ -3,7 +3,9 @@
 #ifndef SPLAT_SURFACE_EXTRACT_VIEW_MAPS_H
 #define SPLAT_SURFACE_EXTRACT_VIEW_MAPS_H
 
-#include "surface/extract/extract_parts.h"
+#include "model/model.h"
+#include "scene/scene.h"
+#include "splatsmith/mesh.h"
 
 #include <math.h>
 

@@ -1,7 +1,11 @@
 /* Finding planes, from top to bottom: segments, seeds and edges of every view, planes of the scene, pixels of every
  * view. Then the planes of an opened scene, with its photos at the size of the maps. */
+#include "base/context.h"
 #include "io/picture/image.h"
 #include "math/camera.h"
+#include "scene/image_cache.h"
+#include "scene/scene.h"
+#include "surface/extract/extract_boxes.h"
 #include "surface/planes/plane_assign.h"
 #include "surface/planes/plane_creases.h"
 #include "surface/planes/plane_fit.h"
