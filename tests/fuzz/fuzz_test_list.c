@@ -2,6 +2,7 @@
 #include "fuzz.h"
 
 #include "scene/dataset.h"
+#include "scene/dataset_open.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -2,6 +2,7 @@
  * their own, and opened. */
 #include "poses_fixture.h"
 
+#include "scene/dataset_open.h"
 #include "splatsmith/capture.h"
 
 /* ---------------------------------------------------------------- RealityCapture */

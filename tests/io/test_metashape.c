@@ -1,6 +1,7 @@
 /* Cameras of Metashape: files as it writes them, with poses and lenses that are known. */
 #include "poses_fixture.h"
 
+#include "scene/dataset_open.h"
 #include "splatsmith/capture.h"
 
 #define SCALE 2.5

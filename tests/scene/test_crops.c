@@ -4,10 +4,12 @@
 #include "failing_malloc.h"
 
 #include "math/camera.h"
+#include "sample/sample_scene.h"
+#include "scene/dataset_open.h"
 #include "scene/image_cache.h"
 #include "scene/mask.h"
 #include "scene/photo.h"
-#include "sample/sample_scene.h"
+#include "scene/photo_undistort.h"
 
 #define N_PHOTOS 6
 #define PI 3.14159265358979323846

@@ -2,6 +2,8 @@
 #include "dataset_fixture.h"
 
 #include "io/ply/ply_points.h"
+#include "scene/dataset_open.h"
+#include "scene/dataset_size.h"
 
 /* A COLMAP scene "scene": cameras at x = 0, 1, 2, ... looking along z, PINHOLE 40x30 with an off-centre principal
  * point, and n_points points. Every photo is a 40x30 PNG. Names that begin with "wide" have a camera of half the focal

@@ -3,6 +3,7 @@
 #include "dataset_fixture.h"
 
 #include "io/ply/ply_points.h"
+#include "scene/dataset_open.h"
 
 #include <time.h>
 

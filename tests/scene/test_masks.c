@@ -2,8 +2,10 @@
  * what its mask covers. */
 #include "dataset_fixture.h"
 
+#include "scene/dataset_open.h"
 #include "scene/mask.h"
 #include "scene/photo.h"
+#include "scene/photo_undistort.h"
 
 #define W 24
 #define H 16

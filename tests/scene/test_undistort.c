@@ -2,8 +2,10 @@
  * distorted cameras open with the camera that COLMAP's undistorter chooses. */
 #include "dataset_fixture.h"
 
-#include "scene/photo.h"
 #include "sample/sample_scene.h"
+#include "scene/dataset_open.h"
+#include "scene/photo.h"
+#include "scene/photo_undistort.h"
 
 #include <math.h>
 

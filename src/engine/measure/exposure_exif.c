@@ -1,5 +1,6 @@
 /* A line through what EXIF tells and what training found, and what it says of other photos. */
 #include "measure/exposure_exif.h"
+#include "scene/dataset_size.h"
 
 #include "io/picture/exif.h"
 #include "scene/photo.h"

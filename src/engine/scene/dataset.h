@@ -90,22 +90,4 @@ static inline bool splat_view_has_own_mask(const splat_dataset_view *view)
     return view->mask_path || view->given_mask;
 }
 
-/* Detection: sparse/ or sparse/0 -> COLMAP; transforms_train.json; metadata.json; transforms.json; a .csv of
- * RealityCapture; reconstruction.json; an .xml of Metashape; keyframes/ of Polycam; else a FORMAT error that says
- * what was looked for. Every photo must exist and its header must be readable. `log` may be NULL. */
-splat_status splat_dataset_open(const splat_scene_options *options, splat_log_function log, void *log_user,
-                                splat_dataset *dataset, splat_error *error);
-/* The same of photos in memory (splat_scene_create): arrays as its caller gave them. */
-splat_status splat_dataset_create(const splat_scene_arrays *arrays, const splat_scene_options *options,
-                                  splat_log_function log, void *log_user, splat_dataset *dataset, splat_error *error);
-void splat_dataset_free(splat_dataset *dataset);
-
-/* Whether two views are of one camera, as far as can be told: of one size and focal lengths, or the same crop of one
- * lens. */
-bool splat_view_same_camera(const splat_dataset_view *a, const splat_dataset_view *b);
-/* The size a photo is loaded at, by the -r rules (docs/method.md 2.3). *limited: the 1600-pixel rule acted. */
-void splat_resolution_apply(int resolution, int width, int height, int *out_width, int *out_height, bool *limited);
-/* Extent of camera centres: 1.1 x the largest distance to their mean. */
-float splat_scene_extent(const splat_dataset_view *views, const uint32_t *indices, size_t n);
-
 #endif

@@ -1,5 +1,7 @@
 /* Photos of lenses that see too much for one pinhole camera (wide fisheyes, panoramas) become several views each. */
+#include "scene/dataset_crops.h"
 #include "scene/dataset_parts.h"
+#include "scene/dataset_size.h"
 
 #include "base/plural.h"
 #include "io/picture/image.h"

@@ -1,6 +1,8 @@
 /* Maps of inverse depth as users of 3DGS have them: DEPTHS/NAME.png of each photo, and depth_params.json beside the
  * model. */
+#include "scene/dataset_depths.h"
 #include "scene/dataset_parts.h"
+#include "scene/dataset_size.h"
 
 #include "base/file.h"
 #include "io/depth_params.h"

@@ -1,5 +1,7 @@
 /* Scenes of photos in memory: what their caller gave, checked, as views of a source. */
+#include "scene/dataset_given.h"
 #include "scene/dataset_parts.h"
+#include "scene/dataset_source.h"
 
 #include "base/file.h"
 #include "base/options.h"

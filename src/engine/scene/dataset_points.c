@@ -1,5 +1,8 @@
 /* The points a model starts from, and the extent that scales learning rates and sizes. */
+#include "scene/dataset_given.h"
+#include "scene/dataset_masked_points.h"
 #include "scene/dataset_parts.h"
+#include "scene/dataset_points.h"
 
 #include "base/compare.h"
 #include "base/file.h"

@@ -1,5 +1,7 @@
 /* Sizes: the photo file, the camera it belongs to, and the picture that is loaded (docs/method.md 2.3). */
 #include "scene/dataset_parts.h"
+#include "scene/dataset_size.h"
+#include "scene/photo_undistort.h"
 
 #include "io/picture/image.h"
 #include "math/camera.h"
@@ -200,4 +202,12 @@ splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, view->path, SPLAT_NO_OFFSET,
                          "the camera of this photo (focal lengths %g, %g) cannot be held in 32-bit numbers",
                          view->full_fx, view->full_fy);
+}
+
+bool splat_view_same_camera(const splat_dataset_view *a, const splat_dataset_view *b)
+{
+    if (a->n_crops != b->n_crops || a->crop != b->crop) return false;
+    if (a->n_crops) return splat_lens_equal(&a->lens, &b->lens);
+    return a->full_width == b->full_width && a->full_height == b->full_height && a->full_fx == b->full_fx &&
+           a->full_fy == b->full_fy;
 }

@@ -1,6 +1,8 @@
 /* What a scene's files say: COLMAP models, JSON scenes and other programs' poses become one list of photos with
  * cameras. */
+#include "scene/dataset_lost.h"
 #include "scene/dataset_parts.h"
+#include "scene/dataset_source.h"
 
 #include "base/file.h"
 #include "io/metashape/metashape.h"

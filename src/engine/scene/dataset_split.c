@@ -1,6 +1,8 @@
 /* Which views are held out. In this order: a split file; without eval nothing; the scene's own test list; list_test.txt
  * or test.txt; a number of evenly spread views; every n-th view. */
+#include "scene/dataset_lost.h"
 #include "scene/dataset_parts.h"
+#include "scene/dataset_split.h"
 
 #include "base/file.h"
 #include "base/plural.h"

@@ -1,5 +1,6 @@
 /* Photos: what decoding one means, and how it becomes a picture of its view's camera. */
 #include "scene/photo.h"
+#include "scene/photo_undistort.h"
 
 #include "math/camera.h"
 #include "scene/depth_map.h"

@@ -34,14 +34,5 @@ splat_status splat_photo_read_mask(const splat_dataset *dataset, const splat_dat
                                    const splat_image *photo, splat_image *mask, splat_error *error);
 /* The size that the photo file would have undistorted, at its own resolution. */
 void splat_photo_undistorted_size(const splat_dataset_view *view, int *width, int *height);
-/* A photo of a lens becomes the picture of a pinhole camera: `frame`, shown in width x height pixels, and turned
- * against the lens (splat_lens_crop; NULL: not). Bilinear, or with `sharp` the colours of RGB
- * photos by Catmull and Rom's cubic; rounded; pixels that no pixel of the photo fits are black
- * (within a pixel of its border, as the border). *result is the caller's, splat_image_free. */
-splat_status splat_photo_undistort(const splat_lens *lens, const splat_lens_frame *frame, const double turn[9],
-                                   int width, int height, bool sharp, const splat_image *photo, splat_image *result,
-                                   splat_error *error);
-/* Whether that leaves any pixel of the frame black, for photos of this size: whether one at its border is. */
-bool splat_photo_leaves_blank(const splat_lens *lens, const splat_lens_frame *frame, int file_width, int file_height);
 
 #endif

@@ -4,7 +4,7 @@
  * fraction of the time that decoding does, and keeps the decoding threads independent of each other. Crops of wide
  * photos reach places where that is too coarse (the rim of a fisheye, the poles of a panorama, the seam behind it):
  * where the middles of a cell's sides show it, every pixel asks the lens. */
-#include "scene/photo.h"
+#include "scene/photo_undistort.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 /* splat_scene: the public handle over dataset and image cache. */
+#include "scene/dataset_open.h"
 #include "scene/scene.h"
 
 #include "base/options.h"
