@@ -14,17 +14,17 @@
 #include "sample/sample_scene.h"
 #include "scene/scene_options.h"
 
-/* A struct of options in cli_values, and how the library judges it. */
+/* A struct of options in cli_parts, and how the library judges it. */
 typedef struct group {
     const char *name;
     size_t offset, size;
-    splat_status (*check)(const cli_values *values, splat_error *error);
+    splat_status (*check)(const cli_parts *parts, splat_error *error);
 } group;
 
 #define CHECK(name, type)                                                                                              \
-    static splat_status check_##name(const cli_values *values, splat_error *error)                                     \
+    static splat_status check_##name(const cli_parts *parts, splat_error *error)                                     \
     {                                                                                                                  \
-        return splat_##type##_options_check(&values->name, error);                                                     \
+        return splat_##type##_options_check(&parts->name, error);                                                     \
     }
 CHECK(scene, scene)
 CHECK(train, train)
@@ -33,17 +33,17 @@ CHECK(texture, texture)
 CHECK(clean, clean)
 CHECK(sample, sample)
 
-static splat_status check_cameras(const cli_values *values, splat_error *error)
+static splat_status check_cameras(const cli_parts *parts, splat_error *error)
 {
-    splat_cameras_options options = values->cameras;
+    splat_cameras_options options = parts->cameras;
     options.source = options.folder = "x";
     return splat_cameras_options_check(&options, error);
 }
 
 /* Without a page or a port nothing is opened. */
-static splat_status check_viewer(const cli_values *values, splat_error *error)
+static splat_status check_viewer(const cli_parts *parts, splat_error *error)
 {
-    splat_viewer_options options = values->viewer;
+    splat_viewer_options options = parts->viewer;
     splat_viewer *viewer;
     options.port = options.sibr_port = -1;
     splat_status status = splat_viewer_open(&options, &viewer, error);
@@ -51,7 +51,7 @@ static splat_status check_viewer(const cli_values *values, splat_error *error)
     return status;
 }
 
-#define GROUP(name) {#name, offsetof(cli_values, name), sizeof ((cli_values *)0)->name, check_##name}
+#define GROUP(name) {#name, offsetof(cli_parts, name), sizeof ((cli_parts *)0)->name, check_##name}
 static const group groups[] = {GROUP(scene), GROUP(train), GROUP(mesh), GROUP(texture), GROUP(clean), GROUP(sample),
                                GROUP(cameras), GROUP(viewer)};
 
@@ -93,9 +93,9 @@ static bool is_whole(const cli_option *option)
 }
 
 /* False where the field cannot hold the number. */
-static bool set(cli_values *values, const cli_option *option, double number)
+static bool set(cli_parts *parts, const cli_option *option, double number)
 {
-    void *field = (char *)values + option->offset;
+    void *field = (char *)parts + option->offset;
     if (option->kind == CLI_REAL) *(float *)field = (float)number;
     else if (!is_whole(option)) *(double *)field = number;
     else if (option->kind == CLI_COUNT && number >= 0) *(size_t *)field = (size_t)number;
@@ -115,18 +115,18 @@ static int n_judged, n_differ;
 
 static void compare_at(const group *g, const cli_option *option, double number)
 {
-    static cli_values values;
+    static cli_parts parts;
     splat_error error = {0};
-    splat_scene_options_init(&values.scene);
-    splat_train_options_init(&values.train);
-    splat_mesh_extract_options_init(&values.mesh);
-    splat_texture_options_init(&values.texture);
-    splat_clean_options_init(&values.clean);
-    splat_sample_options_init(&values.sample);
-    splat_cameras_options_init(&values.cameras);
-    splat_viewer_options_init(&values.viewer);
-    if (!set(&values, option, number)) return;
-    bool library = g->check(&values, &error) != SPLAT_ERROR_ARGUMENT || !strstr(error.message, "must be");
+    splat_scene_options_init(&parts.scene);
+    splat_train_options_init(&parts.train);
+    splat_mesh_extract_options_init(&parts.mesh);
+    splat_texture_options_init(&parts.texture);
+    splat_clean_options_init(&parts.clean);
+    splat_sample_options_init(&parts.sample);
+    splat_cameras_options_init(&parts.cameras);
+    splat_viewer_options_init(&parts.viewer);
+    if (!set(&parts, option, number)) return;
+    bool library = g->check(&parts, &error) != SPLAT_ERROR_ARGUMENT || !strstr(error.message, "must be");
     bool command_line = takes(option, number);
     n_judged++;
     if (library == command_line) return;

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static cli_values values;
+    cli_line line;
     char *words[MOST_WORDS], *rest = NULL, value[CLI_TEXT_MAX];
     char *text = malloc(size + 1);
     int n = 0;
@@ -17,9 +17,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         words[n++] = word;
     const cli_command *command = n ? cli_find_command(words[0]) : NULL;
     if (n && !command) cli_unknown_command(words[0]);
-    cli_values_init(&values);
-    if (command && cli_parse(&values, command, n - 1, words + 1))
-        for (size_t i = 0; i < cli_n_options; i++) cli_value_text(&cli_options[i], &values, value, sizeof value);
+    if (!cli_line_init(&line, command)) abort();
+    if (command && cli_parse(&line, n - 1, words + 1))
+        for (size_t i = 0; i < cli_n_options; i++) cli_value_text(&cli_options[i], &line, value, sizeof value);
+    cli_line_free(&line);
     free(text);
     return 0;
 }

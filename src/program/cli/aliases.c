@@ -26,28 +26,29 @@ static const cli_option *find(const cli_command *command, const char *name)
     return NULL;
 }
 
-static bool take(cli_values *values, const cli_command *command, const alias *a)
+static bool take(cli_line *line, const alias *a)
 {
+    const cli_command *command = line->command;
     char text[CLI_TEXT_MAX];
     const cli_option *option = find(command, a->name), *target = find(command, a->target);
     const char *word = a->word ? a->word : "", *space = a->word ? " " : "";
-    if (!option || !target || !values->given[option - cli_options]) return true;
-    cli_value_text(option, values, text, sizeof text);
+    if (!option || !target || !line->given[option - cli_options]) return true;
+    cli_value_text(option, line, text, sizeof text);
     if (strcmp(text, a->word ? a->word : "True") != 0) return true;
-    if (values->given[target - cli_options]) {
-        cli_value_text(target, values, text, sizeof text);
+    if (line->given[target - cli_options]) {
+        cli_value_text(target, line, text, sizeof text);
         if (a->yields || strcmp(text, a->value) == 0) return true;
         cli_error("--%s%s%s is --%s %s, and cannot be --%s %s; leave one of the two out", a->name, space, word,
                   a->target, a->value, a->target, text);
         return false;
     }
     cli_notice("--%s%s%s is --%s %s", a->name, space, word, a->target, a->value);
-    return cli_set_option(values, target, a->value);
+    return cli_set_option(line, target, a->value);
 }
 
-bool cli_take_aliases(cli_values *values, const cli_command *command)
+bool cli_take_aliases(cli_line *line)
 {
     for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
-        if (!take(values, command, &aliases[i])) return false;
+        if (!take(line, &aliases[i])) return false;
     return true;
 }

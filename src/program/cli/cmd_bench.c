@@ -11,7 +11,7 @@
 
 /* What one run holds. */
 typedef struct bench {
-    cli_values values;       /* as given, with what the model folder says */
+    cli_line *line;      /* as given, with what the model folder says */
     cli_session session;     /* training: without a model */
     splat_trainer *trainer;
     splat_workers *workers; /* with several GPUs: the other ranks */
@@ -131,31 +131,31 @@ static void print_rows(const splat_bench_rows *rows)
 /* The trainer's state before the warm-up. */
 static int load_state(bench *b)
 {
-    const cli_values *values = &b->values;
-    bool given = cli_given(values, "from_iteration");
+    const cli_line *line = b->line;
+    bool given = cli_given(line, "from_iteration");
     splat_error error;
     char ply[CLI_PATH_MAX];
-    int found = values->from_iteration;
-    if (values->start_checkpoint) {
-        if (splat_trainer_load_checkpoint(b->trainer, values->start_checkpoint, &error) != SPLAT_OK)
+    int found = line->bench->from_iteration;
+    if (line->run->start_checkpoint) {
+        if (splat_trainer_load_checkpoint(b->trainer, line->run->start_checkpoint, &error) != SPLAT_OK)
             return cli_report(&error);
-    } else if (values->ply || values->model_path) {
-        if (values->ply)
-            snprintf(ply, sizeof ply, "%s", values->ply);
-        else if (splat_model_find_iteration(values->model_path, given ? values->from_iteration : -1, ply, sizeof ply,
-                                            &found, &error) != SPLAT_OK)
+    } else if (line->model->ply || line->model->model_path) {
+        if (line->model->ply)
+            snprintf(ply, sizeof ply, "%s", line->model->ply);
+        else if (splat_model_find_iteration(line->model->model_path, given ? line->bench->from_iteration : -1, ply,
+                                            sizeof ply, &found, &error) != SPLAT_OK)
             return cli_report(&error);
         if (splat_scene_check_splat(b->session.scene, ply, &error) != SPLAT_OK ||
             splat_trainer_load_model(b->trainer, ply, found, &error) != SPLAT_OK)
             return cli_report(&error);
         return CLI_OK;
     }
-    if (given && splat_trainer_get_iteration(b->trainer) > values->from_iteration) {
-        cli_error("%s is at iteration %d, beyond --from_iteration %d", values->start_checkpoint,
-                  splat_trainer_get_iteration(b->trainer), values->from_iteration);
+    if (given && splat_trainer_get_iteration(b->trainer) > line->bench->from_iteration) {
+        cli_error("%s is at iteration %d, beyond --from_iteration %d", line->run->start_checkpoint,
+                  splat_trainer_get_iteration(b->trainer), line->bench->from_iteration);
         return CLI_USAGE;
     }
-    while (splat_trainer_get_iteration(b->trainer) < values->from_iteration)
+    while (splat_trainer_get_iteration(b->trainer) < line->bench->from_iteration)
         if (splat_trainer_step(b->trainer, NULL, &error) != SPLAT_OK) return cli_report(&error);
     return CLI_OK;
 }
@@ -164,8 +164,8 @@ static int load_state(bench *b)
 static void apply_model(bench *b)
 {
     if (!b->session.config.scene.source_path) return;
-    if (!cli_given(&b->values, "sh_degree")) b->values.train.sh_degree = b->session.config.sh_degree;
-    if (!cli_given(&b->values, "kernel_size")) b->values.train.kernel_size = b->session.config.kernel_size;
+    if (!cli_given(b->line, "sh_degree")) b->line->train->sh_degree = b->session.config.sh_degree;
+    if (!cli_given(b->line, "kernel_size")) b->line->train->kernel_size = b->session.config.kernel_size;
 }
 
 /* A name that fits into tables, and that a terminal takes for no command. */
@@ -176,26 +176,26 @@ static bool is_label(const char *text)
     return !text[n] && n >= 1 && n <= 64;
 }
 
-static int check_words(const cli_values *values)
+static int check_words(const cli_line *line)
 {
-    bool training = strcmp(values->bench_mode, "training") == 0, render = strcmp(values->bench_mode, "render") == 0;
-    if (!values->scene.source_path && !values->model_path)
+    bool training = strcmp(line->bench->mode, "training") == 0, render = strcmp(line->bench->mode, "render") == 0;
+    if (!line->scene->source_path && !line->model->model_path)
         cli_error("give the scene's folder with -s, or a model folder with -m");
-    else if (values->start_checkpoint && (values->ply || !training))
+    else if (line->run->start_checkpoint && (line->model->ply || !training))
         cli_error("--start_checkpoint is for --mode training, and excludes --ply");
-    else if (cli_given(values, "width") != cli_given(values, "height"))
+    else if (cli_given(line, "width") != cli_given(line, "height"))
         cli_error("--width and --height are given together");
-    else if (cli_given(values, "width") && !render)
+    else if (cli_given(line, "width") && !render)
         cli_error("--width and --height are for --mode render; the size of the photos is --resolution");
-    else if (!training && (cli_given(values, "stages") || values->n_gaussians))
+    else if (!training && (cli_given(line, "stages") || line->plan->n_gaussians))
         cli_error("--stages and --gaussians are for --mode training");
-    else if (!training && cli_given(values, "test_iterations"))
+    else if (!training && cli_given(line, "test_iterations"))
         cli_error("--test_iterations is for --mode training");
-    else if (!training && values->gpus)
+    else if (!training && line->machine->gpus)
         cli_error("--gpus is for --mode training");
-    else if (values->max_slowdown || values->quality_tolerance)
+    else if (line->bench->max_slowdown || line->bench->quality_tolerance)
         cli_error("--max_slowdown and --quality_tolerance are for bench compare and bench report");
-    else if (values->bench_label && !is_label(values->bench_label))
+    else if (line->bench->label && !is_label(line->bench->label))
         cli_error("--label takes a name of at most 64 printable characters");
     else
         return CLI_OK;
@@ -206,41 +206,42 @@ static int check_words(const cli_values *values)
 
 static int open_scene(bench *b)
 {
-    b->values.scene.seed = b->values.train.seed;
-    int code = cli_context_create(&b->values, &b->session.context);
-    return code == CLI_OK ? cli_session_open_scene(&b->session, &b->values, false) : code;
+    b->line->scene->seed = b->line->train->seed;
+    int code = cli_context_create(b->line, &b->session.context);
+    return code == CLI_OK ? cli_session_open_scene(&b->session, b->line, false) : code;
 }
 
 static int run_training(bench *b, const splat_bench_note *note)
 {
     splat_error error;
     splat_train_options train;
-    int code = cli_ranks_count_gpus(&b->values);
+    int code = cli_ranks_count_gpus(b->line);
     if (code == CLI_OK) code = open_scene(b);
     if (code != CLI_OK) return code;
     apply_model(b);
-    cli_asked_steps(&b->values, &train);
-    code = cli_plan_training(&b->values, b->session.context, b->session.scene, 0, &train);
-    if (code == CLI_OK) code = cli_ranks_start_gpus(&b->values, b->session.scene, &train, &b->workers);
+    cli_asked_steps(b->line, &train);
+    code = cli_plan_training(b->line, b->session.context, b->session.scene, 0, &train);
+    if (code == CLI_OK) code = cli_ranks_start_gpus(b->line, b->session.scene, &train, &b->workers);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(b->session.context, b->session.scene, &train, &b->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
     code = load_state(b);
-    if (code == CLI_OK) code = cli_lpips_open(&b->values, b->session.context, false, &b->session.lpips);
+    if (code == CLI_OK) code = cli_lpips_open(b->line, b->session.context, false, &b->session.lpips);
     if (code != CLI_OK) return code;
-    b->values.bench.lpips = b->session.lpips;
-    if (cli_given(&b->values, "test_iterations")) {
-        b->values.bench.test_iterations = b->values.test_iterations.values;
-        b->values.bench.n_test_iterations = b->values.test_iterations.n;
+    b->line->bench->options.lpips = b->session.lpips;
+    if (cli_given(b->line, "test_iterations")) {
+        b->line->bench->options.test_iterations = b->line->run->test_iterations.values;
+        b->line->bench->options.n_test_iterations = b->line->run->test_iterations.n;
     }
-    if ((b->values.n_gaussians && splat_trainer_grow_to(b->trainer, b->values.n_gaussians, &error) != SPLAT_OK) ||
-        splat_trainer_bench(b->trainer, &b->values.bench, &b->result, &error) != SPLAT_OK)
+    if ((b->line->plan->n_gaussians &&
+         splat_trainer_grow_to(b->trainer, b->line->plan->n_gaussians, &error) != SPLAT_OK) ||
+        splat_trainer_bench(b->trainer, &b->line->bench->options, &b->result, &error) != SPLAT_OK)
         return cli_report(&error);
     print_result(b);
-    if (!b->values.output) return CLI_OK;
-    if (splat_bench_write(b->trainer, &b->result, note, b->values.output, &error) != SPLAT_OK)
+    if (!b->line->output->path) return CLI_OK;
+    if (splat_bench_write(b->trainer, &b->result, note, b->line->output->path, &error) != SPLAT_OK)
         return cli_report(&error);
-    cli_say("results in %s", b->values.output);
+    cli_say("results in %s", b->line->output->path);
     return CLI_OK;
 }
 
@@ -248,11 +249,11 @@ static int write_rows(bench *b, const splat_bench_note *note)
 {
     splat_error error;
     print_rows(&b->rows);
-    if (!b->values.output) return CLI_OK;
-    if (splat_bench_write_rows(b->session.context, b->session.scene, &b->rows, note, b->values.output, &error) !=
+    if (!b->line->output->path) return CLI_OK;
+    if (splat_bench_write_rows(b->session.context, b->session.scene, &b->rows, note, b->line->output->path, &error) !=
         SPLAT_OK)
         return cli_report(&error);
-    cli_say("results in %s", b->values.output);
+    cli_say("results in %s", b->line->output->path);
     return CLI_OK;
 }
 
@@ -261,7 +262,7 @@ static int run_data(bench *b, const splat_bench_note *note)
     splat_error error;
     int code = open_scene(b);
     if (code != CLI_OK) return code;
-    int n = b->values.bench.iterations;
+    int n = b->line->bench->options.iterations;
     if (splat_bench_data(b->session.context, b->session.scene, n, &b->rows, &error) != SPLAT_OK)
         return cli_report(&error);
     return write_rows(b, note);
@@ -270,32 +271,34 @@ static int run_data(bench *b, const splat_bench_note *note)
 static int run_render(bench *b, const splat_bench_note *note)
 {
     splat_error error;
-    if (cli_given(&b->values, "from_iteration")) b->values.iteration = b->values.from_iteration;
-    int code = cli_session_open(&b->session, &b->values, false);
+    if (cli_given(b->line, "from_iteration")) b->line->model->iteration = b->line->bench->from_iteration;
+    int code = cli_session_open(&b->session, b->line, false);
     if (code != CLI_OK) return code;
-    if (splat_bench_render(b->session.scene, b->session.model, b->values.render_width, b->values.render_height,
-                           b->values.bench.warmup, b->values.bench.iterations, &b->rows, &error) != SPLAT_OK)
+    if (splat_bench_render(b->session.scene, b->session.model, b->line->bench->width, b->line->bench->height,
+                           b->line->bench->options.warmup, b->line->bench->options.iterations, &b->rows,
+                           &error) != SPLAT_OK)
         return cli_report(&error);
     cli_say("%zu Gaussians, %d x %d", b->rows.n_gaussians, b->rows.width, b->rows.height);
     return write_rows(b, note);
 }
 
-static int run(const cli_values *values)
+static int run(cli_line *line)
 {
-    int code = check_words(values);
+    int code = check_words(line);
     splat_error error;
     if (code != CLI_OK) return code;
-    if (values->output && splat_bench_check_output(values->output, &error) != SPLAT_OK) return cli_report(&error);
+    if (line->output->path && splat_bench_check_output(line->output->path, &error) != SPLAT_OK)
+        return cli_report(&error);
     bench *b = calloc(1, sizeof *b);
-    char *command = cli_command_text(values->command_line);
+    char *command = cli_command_text(line->command_line);
     if (!b || !command) {
         cli_error("no memory for a benchmark");
         code = CLI_FAILED;
     } else {
-        b->values = *values;
-        const splat_bench_note note = {command, values->bench_label, values->bench_notes};
-        code = strcmp(values->bench_mode, "data") == 0     ? run_data(b, &note)
-               : strcmp(values->bench_mode, "render") == 0 ? run_render(b, &note)
+        b->line = line;
+        const splat_bench_note note = {command, line->bench->label, line->bench->notes};
+        code = strcmp(line->bench->mode, "data") == 0     ? run_data(b, &note)
+               : strcmp(line->bench->mode, "render") == 0 ? run_render(b, &note)
                                                            : run_training(b, &note);
         splat_bench_result_free(&b->result);
         splat_trainer_destroy(b->trainer);
@@ -307,16 +310,16 @@ static int run(const cli_values *values)
     return code;
 }
 
-int cmd_bench(const cli_values *values)
+int cmd_bench(cli_line *line)
 {
-    const char *what = values->operand ? values->operand : "run";
-    if (strcmp(what, "compare") == 0) return cmd_bench_compare(values);
-    if (strcmp(what, "report") == 0) return cmd_bench_report(values);
+    const char *what = line->operand ? line->operand : "run";
+    if (strcmp(what, "compare") == 0) return cmd_bench_compare(line);
+    if (strcmp(what, "report") == 0) return cmd_bench_report(line);
     if (strcmp(what, "run") != 0)
         cli_error("bench does not know '%s': give run, compare or report", what);
-    else if (values->n_words)
-        cli_error("bench run cannot use the word '%s'; the scene is given with -s", values->words[0]);
+    else if (line->n_words)
+        cli_error("bench run cannot use the word '%s'; the scene is given with -s", line->words[0]);
     else
-        return run(values);
+        return run(line);
     return CLI_USAGE;
 }

@@ -27,13 +27,13 @@ static bool read_percent(const char *option, const char *text, double *part)
 
 /* Every result is read, and every bad file is reported. All must be of the same mode: `mode`, or with NULL that of the
  * first. CLI_USAGE, not CLI_FAILED: a script must see that nothing was compared. */
-static int read_records(const cli_values *values, const char *mode, splat_bench_record **records)
+static int read_records(const cli_line *line, const char *mode, splat_bench_record **records)
 {
     splat_error error;
     splat_bench_figures figures;
     int code = CLI_OK;
-    for (size_t i = 0; i < values->n_words; i++) {
-        if (splat_bench_read(values->words[i], &records[i], &error) != SPLAT_OK) {
+    for (size_t i = 0; i < line->n_words; i++) {
+        if (splat_bench_read(line->words[i], &records[i], &error) != SPLAT_OK) {
             cli_report(&error);
             code = CLI_USAGE;
             continue;
@@ -41,7 +41,7 @@ static int read_records(const cli_values *values, const char *mode, splat_bench_
         splat_bench_record_get(records[i], &figures);
         if (!mode) mode = figures.mode;
         if (strcmp(mode, figures.mode) == 0) continue;
-        cli_error("%s is a result of --mode %s, and one of --mode %s is needed", values->words[i], figures.mode, mode);
+        cli_error("%s is a result of --mode %s, and one of --mode %s is needed", line->words[i], figures.mode, mode);
         code = CLI_USAGE;
     }
     return code;
@@ -262,24 +262,24 @@ static int compare(splat_bench_record *const *records, const char *const *paths,
     return worst;
 }
 
-int cmd_bench_compare(const cli_values *values)
+int cmd_bench_compare(const cli_line *line)
 {
     splat_bench_record *records[CLI_WORDS_MAX] = {NULL};
     thresholds t = {(double)NAN, (double)NAN};
-    if (values->n_words < 2) {
+    if (line->n_words < 2) {
         cli_error("bench compare needs the result of a baseline and of at least one candidate");
         return CLI_USAGE;
     }
-    if (values->output) {
+    if (line->output->path) {
         cli_error("bench compare writes no files; bench report does");
         return CLI_USAGE;
     }
-    if (!read_percent("max_slowdown", values->max_slowdown, &t.slowdown) ||
-        !read_percent("quality_tolerance", values->quality_tolerance, &t.loss))
+    if (!read_percent("max_slowdown", line->bench->max_slowdown, &t.slowdown) ||
+        !read_percent("quality_tolerance", line->bench->quality_tolerance, &t.loss))
         return CLI_USAGE;
-    int code = read_records(values, NULL, records);
-    if (code == CLI_OK) code = compare(records, values->words, values->n_words, &t);
-    free_records(records, values->n_words);
+    int code = read_records(line, NULL, records);
+    if (code == CLI_OK) code = compare(records, line->words, line->n_words, &t);
+    free_records(records, line->n_words);
     return code;
 }
 
@@ -302,18 +302,18 @@ static int report(splat_bench_record *const *records, size_t n, double tolerance
     return CLI_OK;
 }
 
-int cmd_bench_report(const cli_values *values)
+int cmd_bench_report(const cli_line *line)
 {
     splat_bench_record *records[CLI_WORDS_MAX] = {NULL};
     double tolerance = USUAL_TOLERANCE;
-    if (values->n_words < 1 || values->max_slowdown) {
+    if (line->n_words < 1 || line->bench->max_slowdown) {
         cli_error("bench report needs results in their order%s",
-                  values->max_slowdown ? "; --max_slowdown is for bench compare" : "");
+                  line->bench->max_slowdown ? "; --max_slowdown is for bench compare" : "");
         return CLI_USAGE;
     }
-    if (!read_percent("quality_tolerance", values->quality_tolerance, &tolerance)) return CLI_USAGE;
-    int code = read_records(values, "training", records);
-    if (code == CLI_OK) code = report(records, values->n_words, tolerance, values->output);
-    free_records(records, values->n_words);
+    if (!read_percent("quality_tolerance", line->bench->quality_tolerance, &tolerance)) return CLI_USAGE;
+    int code = read_records(line, "training", records);
+    if (code == CLI_OK) code = report(records, line->n_words, tolerance, line->output->path);
+    free_records(records, line->n_words);
     return code;
 }

@@ -17,11 +17,11 @@ static splat_regularization regularization_of(const char *name)
 }
 
 /* The result is a model of its own: in the splat's folder the two would be one run to every later command. */
-static int check_folder(const cli_values *values, const cli_session *session, const char *folder)
+static int check_folder(const cli_line *line, const cli_session *session, const char *folder)
 {
     char splats[CLI_PATH_MAX];
     if (!cli_path_join(splats, folder, "point_cloud")) return CLI_USAGE;
-    if (!(cli_lies_in(values->model_path, folder) && cli_lies_in(folder, values->model_path)) &&
+    if (!(cli_lies_in(line->model->model_path, folder) && cli_lies_in(folder, line->model->model_path)) &&
         !cli_lies_in(session->ply, splats))
         return CLI_OK;
     cli_error("the splat to begin with lies in %s; name another folder for the result with -o", folder);
@@ -30,76 +30,77 @@ static int check_folder(const cli_values *values, const cli_session *session, co
 
 /* The clock's end: what --coarse_iterations says, or, when it counts from the loaded iteration as scripts of the field
  * do (-i 30000 --coarse_iterations 35000), as many steps as that asks for. */
-static int last_iteration(const cli_values *values, int loaded)
+static int last_iteration(const cli_line *line, int loaded)
 {
-    int last = values->coarse_iterations;
-    bool from_loaded = cli_given(values, "coarse_iterations") && loaded > FIRST_ITERATION && last > loaded;
+    int last = line->coarse->iterations;
+    bool from_loaded = cli_given(line, "coarse_iterations") && loaded > FIRST_ITERATION && last > loaded;
     return from_loaded ? FIRST_ITERATION + last - loaded : last;
 }
 
 /* What the command line alone says. */
-static void begin_train_options(const cli_values *values, int loaded, splat_train_options *options)
+static void begin_train_options(const cli_line *line, int loaded, splat_train_options *options)
 {
     splat_train_options coarse;
-    splat_train_options_init_coarse(&coarse, regularization_of(values->regularization));
-    cli_asked_options(values, options);
-    cli_apply_preset(values, &coarse, options);
-    options->iterations = last_iteration(values, loaded);
+    splat_train_options_init_coarse(&coarse, regularization_of(line->coarse->regularization));
+    cli_asked_options(line, options);
+    cli_apply_preset(line, &coarse, options);
+    options->iterations = last_iteration(line, loaded);
     options->coarse.regularization = coarse.coarse.regularization;
     options->regularizer = coarse.regularizer;
     options->coarse.first_iteration = FIRST_ITERATION;
-    if (!(options->prune_keep > 0) && !cli_given(values, "prune_opacity")) options->coarse.prune_opacity = SUGAR_PRUNE;
+    if (!(options->prune_keep > 0) && !cli_given(line, "prune_opacity")) options->coarse.prune_opacity = SUGAR_PRUNE;
 }
 
 /* -o, or <model>_mesh/<experiment name>, or SuGaR's name: sugarcoarse_3Dgs7000_densityestim02_sdfnorm02. */
-static bool choose_folder(const cli_values *values, const cli_session *session, char path[CLI_PATH_MAX])
+static bool choose_folder(const cli_line *line, const cli_session *session, char path[CLI_PATH_MAX])
 {
     char estimation[32], normal[32], name[160];
     splat_train_options options;
-    begin_train_options(values, session->iteration, &options);
+    begin_train_options(line, session->iteration, &options);
     const splat_coarse_options *o = &options.coarse;
-    const char *mode = strcmp(values->regularization, "dn_consistency") == 0 ? "dnconsistency" : values->regularization;
-    if (!values->output && !values->model_path) {
+    const char *mode = strcmp(line->coarse->regularization, "dn_consistency") == 0 ? "dnconsistency"
+                                                                                   : line->coarse->regularization;
+    if (!line->output->path && !line->model->model_path) {
         cli_error("give the folder to write with -o");
         return false;
     }
     snprintf(name, sizeof name, "sugarcoarse_3Dgs%d_%sestim%s_sdfnorm%s", session->iteration, mode,
              splat_number_name(estimation, o->estimation_factor), splat_number_name(normal, o->normal_factor));
-    return cli_choose_folder(path, values->output, values->model_path, "_mesh",
-                             values->experiment_name ? values->experiment_name : name);
+    return cli_choose_folder(path, line->output->path, line->model->model_path, "_mesh",
+                             line->output->experiment_name ? line->output->experiment_name : name);
 }
 
-int cli_check_coarse(const cli_values *values, int loaded)
+int cli_check_coarse(const cli_line *line, int loaded)
 {
     splat_train_options options;
     splat_error error;
-    begin_train_options(values, loaded, &options);
+    begin_train_options(line, loaded, &options);
     return splat_train_options_check(&options, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-static void fill_train_options(const cli_values *values, const cli_session *session, const splat_model_info *splat,
+static void fill_train_options(const cli_line *line, const cli_session *session, const splat_model_info *splat,
                                splat_train_options *options)
 {
-    int last = values->coarse_iterations;
-    begin_train_options(values, session->iteration, options);
+    int last = line->coarse->iterations;
+    begin_train_options(line, session->iteration, options);
     if (options->iterations != last)
         cli_notice("--coarse_iterations %d is %d steps from iteration %d: the clock of this stage runs from %d to %d",
                    last, last - session->iteration, session->iteration, FIRST_ITERATION, options->iterations);
     options->sh_degree = splat->sh_degree;
-    if (values->reduce_sh_degree >= 0 && values->reduce_sh_degree < splat->sh_degree)
-        options->sh_degree = values->reduce_sh_degree;
-    if (cli_given(values, "kernel_size")) return;
+    if (line->model->reduce_sh_degree >= 0 && line->model->reduce_sh_degree < splat->sh_degree)
+        options->sh_degree = line->model->reduce_sh_degree;
+    if (cli_given(line, "kernel_size")) return;
     if (splat->render_mode == SPLAT_RENDER_MIP) options->kernel_size = splat->kernel_size; /* a checkpoint's own */
     if (session->config.kernel_size > 0) options->kernel_size = session->config.kernel_size;
 }
 
 /* The splat's exposures, which the run goes on with where there are any: the splat fits no photo without them. */
-static int choose_exposures(const cli_values *values, const cli_session *session, splat_train_options *options,
+static int choose_exposures(const cli_line *line, const cli_session *session, splat_train_options *options,
                             char path[CLI_PATH_MAX])
 {
-    bool has = cli_session_find_exposures(session, values, path);
-    if (!cli_given(values, "exposure")) options->exposure = has;
-    if (!has && options->exposure && !values->start_checkpoint) {
+    bool has = cli_session_find_exposures(session, line, path);
+    if (!cli_given(line, "exposure")) options->exposure = has;
+    if (!has && options->exposure && !line->run->start_checkpoint) {
         cli_error("there is no exposure.json beside the splat, which --exposure would go on with; train it with "
                   "--exposure");
         return CLI_USAGE;
@@ -109,32 +110,32 @@ static int choose_exposures(const cli_values *values, const cli_session *session
 }
 
 /* The scene comes with the model: its folder, size of the photos and split. */
-static int prepare(cli_training *t, cli_session *session, const cli_values *values)
+static int prepare(cli_training *t, cli_session *session, const cli_line *line)
 {
     splat_error error;
     splat_model_info splat;
     char exposures[CLI_PATH_MAX];
-    t->run_options.only_checkpoint = !values->export_ply;
-    int code = cli_session_find_ply(session, values);
-    if (code == CLI_OK && !choose_folder(values, session, t->model_path)) code = CLI_USAGE;
-    if (code == CLI_OK) code = check_folder(values, session, t->model_path);
-    if (code == CLI_OK) code = cli_check_coarse(values, session->iteration);
+    t->run_options.only_checkpoint = !line->coarse->export_ply;
+    int code = cli_session_find_ply(session, line);
+    if (code == CLI_OK && !choose_folder(line, session, t->model_path)) code = CLI_USAGE;
+    if (code == CLI_OK) code = check_folder(line, session, t->model_path);
+    if (code == CLI_OK) code = cli_check_coarse(line, session->iteration);
     if (code != CLI_OK) return code;
     if (splat_model_describe(session->ply, &splat, &error) != SPLAT_OK) return cli_report(&error);
-    code = cli_context_create(values, &session->context);
-    if (code == CLI_OK) code = cli_session_open_scene(session, values, true);
+    code = cli_context_create(line, &session->context);
+    if (code == CLI_OK) code = cli_session_open_scene(session, line, true);
     if (code != CLI_OK) return code;
     if (splat_scene_check_splat(session->scene, session->ply, &error) != SPLAT_OK) return cli_report(&error);
-    fill_train_options(values, session, &splat, &t->train_options);
-    code = choose_exposures(values, session, &t->train_options, exposures);
+    fill_train_options(line, session, &splat, &t->train_options);
+    code = choose_exposures(line, session, &t->train_options, exposures);
     if (code != CLI_OK) return code;
     t->scene_options = session->scene_options;
-    code = cli_plan_training(values, session->context, session->scene, splat.n_gaussians, &t->train_options);
-    if (code == CLI_OK) code = cli_ranks_start_gpus(values, session->scene, &t->train_options, &t->workers);
+    code = cli_plan_training(line, session->context, session->scene, splat.n_gaussians, &t->train_options);
+    if (code == CLI_OK) code = cli_ranks_start_gpus(line, session->scene, &t->train_options, &t->workers);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(session->context, session->scene, &t->train_options, &t->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
-    const bool begins = !values->start_checkpoint && !cli_ranks_is_worker(values);
+    const bool begins = !line->run->start_checkpoint && !cli_ranks_is_worker(line);
     if (begins && splat_trainer_start_coarse(t->trainer, session->ply, &error) != SPLAT_OK) return cli_report(&error);
     if (begins && t->train_options.exposure &&
         splat_trainer_load_exposures(t->trainer, exposures, &error) != SPLAT_OK)
@@ -143,13 +144,11 @@ static int prepare(cli_training *t, cli_session *session, const cli_values *valu
     return CLI_OK;
 }
 
-int cmd_coarse(const cli_values *given)
+int cmd_coarse(cli_line *line)
 {
-    static cli_values values; /* large for a stack */
-    values = *given;
-    int code = cli_ranks_count_gpus(&values);
-    if (code == CLI_OK) code = cli_ranks_open(&values);
-    if (code == CLI_OK) code = cli_training_of_session(&values, prepare, NULL);
-    cli_ranks_close(&values);
+    int code = cli_ranks_count_gpus(line);
+    if (code == CLI_OK) code = cli_ranks_open(line);
+    if (code == CLI_OK) code = cli_training_of_session(line, prepare, NULL);
+    cli_ranks_close(line);
     return code;
 }

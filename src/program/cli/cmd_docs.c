@@ -31,13 +31,6 @@ static size_t count_shown(const cli_command *command, cli_group group, cli_help 
     return n;
 }
 
-static const cli_values *default_values(void)
-{
-    static cli_values values; /* large for a stack */
-    cli_values_init(&values);
-    return &values;
-}
-
 /* ---------------------------------------------------------------- --help */
 
 /* Prints words between `column` (already reached) and the right edge; lines that follow are indented to `indent`. */
@@ -69,7 +62,7 @@ static void print_option(FILE *out, const cli_option *option)
         column = 0;
     }
     fprintf(out, "%*s", HELP_COLUMN - column, "");
-    print_wrapped(out, cli_option_text(option, default_values(), text), HELP_COLUMN, HELP_COLUMN);
+    print_wrapped(out, cli_option_text(option, text), HELP_COLUMN, HELP_COLUMN);
 }
 
 /* The options without effect share one paragraph: their names are all one needs. */
@@ -128,18 +121,18 @@ void cli_print_help(FILE *out, const cli_command *command, cli_help help)
           "In option names - and _ are the same, and a beginning that fits one option is enough.\n", out);
 }
 
-int cmd_help(const cli_values *values)
+int cmd_help(cli_line *line)
 {
-    const cli_command *command = values->operand ? cli_find_command(values->operand) : NULL;
-    if (values->operand && !command) {
-        cli_unknown_command(values->operand);
+    const cli_command *command = line->operand ? cli_find_command(line->operand) : NULL;
+    if (line->operand && !command) {
+        cli_unknown_command(line->operand);
         return CLI_USAGE;
     }
-    if (values->n_words > 1 || (values->n_words == 1 && strcmp(values->words[0], "all") != 0)) {
+    if (line->n_words > 1 || (line->n_words == 1 && strcmp(line->words[0], "all") != 0)) {
         cli_error("help takes a command, and all after it for every option: splatsmith help %s all", command->name);
         return CLI_USAGE;
     }
-    cli_print_help(stdout, command, values->n_words ? CLI_HELP_ALL : CLI_HELP_BASIC);
+    cli_print_help(stdout, command, line->n_words ? CLI_HELP_ALL : CLI_HELP_BASIC);
     return CLI_OK;
 }
 
@@ -177,7 +170,7 @@ static void print_roff_option(const cli_option *option)
     }
     putchar('\n');
     if (option->group == CLI_GROUP_IGNORED) fputs("no effect: ", stdout);
-    print_roff(cli_option_text(option, default_values(), text));
+    print_roff(cli_option_text(option, text));
     putchar('\n');
 }
 
@@ -254,11 +247,11 @@ static void print_main_page(void)
           ".TP\n.B 130\nended by Ctrl\\-C; a splat in training was saved\n", stdout);
 }
 
-int cmd_man(const cli_values *values)
+int cmd_man(cli_line *line)
 {
-    const cli_command *command = values->operand ? cli_find_command(values->operand) : NULL;
-    if (values->operand && !command) {
-        cli_unknown_command(values->operand);
+    const cli_command *command = line->operand ? cli_find_command(line->operand) : NULL;
+    if (line->operand && !command) {
+        cli_unknown_command(line->operand);
         return CLI_USAGE;
     }
     if (command) print_command_page(command);
@@ -345,9 +338,9 @@ static int print_bash_completion(void)
     return CLI_OK;
 }
 
-int cmd_completion(const cli_values *values)
+int cmd_completion(cli_line *line)
 {
-    if (values->operand && strcmp(values->operand, "bash") == 0) return print_bash_completion();
+    if (line->operand && strcmp(line->operand, "bash") == 0) return print_bash_completion();
     cli_error("completion exists for bash: 'splatsmith completion bash'");
     return CLI_USAGE;
 }

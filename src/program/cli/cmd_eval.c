@@ -44,10 +44,10 @@ static void print_exposed(const char *set, const splat_metrics *m)
 }
 
 /* The test views; with a model folder the numbers go into its files. variant NULL: the splat as it is. */
-static splat_status measure_test(cli_session *session, const cli_values *values, const char *variant,
+static splat_status measure_test(cli_session *session, const cli_line *line, const char *variant,
                                  splat_metrics *test, splat_error *error)
 {
-    const char *model_path = values->model_path;
+    const char *model_path = line->model->model_path;
     char exposures[CLI_PATH_MAX];
     bool is_sugar;
     cli_counter c = cli_counter_start("measuring test views", session->scene_info.n_test);
@@ -55,7 +55,7 @@ static splat_status measure_test(cli_session *session, const cli_values *values,
     splat_view_job_init(&job);
     job.quantize = true;
     job.color_correct = true;
-    if (cli_session_find_exposures(session, values, exposures)) job.nearby_exposures = exposures;
+    if (cli_session_find_exposures(session, line, exposures)) job.nearby_exposures = exposures;
     job.lpips = session->lpips;
     job.visit = cli_count_view;
     job.user = &c;
@@ -78,13 +78,13 @@ static splat_status measure_train_sample(cli_session *session, splat_metrics *tr
     return splat_model_evaluate(session->model, session->scene, &job, train, error);
 }
 
-static int measure(cli_session *session, const cli_values *values, const char *variant)
+static int measure(cli_session *session, const cli_line *line, const char *variant)
 {
     splat_metrics test = {0}, train = {0};
     splat_error error;
     splat_status status = SPLAT_OK;
     if (session->scene_info.n_test > 0)
-        status = measure_test(session, values, variant, &test, &error);
+        status = measure_test(session, line, variant, &test, &error);
     else
         cli_notice("there are no test views (the model was trained without --eval), so no results.json is written");
     if (status == SPLAT_OK) status = measure_train_sample(session, &train, &error);
@@ -97,16 +97,17 @@ static int measure(cli_session *session, const cli_values *values, const char *v
     print_corrected("test", &test);
     print_corrected("train sample", &train);
     print_exposed("test", &test);
-    if (values->model_path && test.n_views) cli_say("results.json and per_view.json are in %s", values->model_path);
+    if (line->model->model_path && test.n_views)
+        cli_say("results.json and per_view.json are in %s", line->model->model_path);
     return CLI_OK;
 }
 
 /* "r16" where -r says another resolution than the model's; else NULL. A model without cfg_args has no resolution to
  * differ from (0). */
-static const char *name_resolution(const cli_session *session, const cli_values *values, char text[16])
+static const char *name_resolution(const cli_session *session, const cli_line *line, char text[16])
 {
     const int resolution = session->scene_options.resolution;
-    const int own = values->model_path ? session->config.scene.resolution : 0;
+    const int own = line->model->model_path ? session->config.scene.resolution : 0;
     if (own == 0 || resolution == own) return NULL;
     snprintf(text, 16, "r%d", resolution);
     return text;
@@ -114,24 +115,26 @@ static const char *name_resolution(const cli_session *session, const cli_values 
 
 /* The end of a method's name, ours_<iteration>_<variant>: results of other pictures do not replace those of the model's
  * own resolution. */
-static const char *name_variant(const cli_session *session, const cli_values *values, char text[32])
+static const char *name_variant(const cli_session *session, const cli_line *line, char text[32])
 {
     char size_text[16];
-    const char *size = name_resolution(session, values, size_text);
-    if (!size) return values->diffuse_only ? "diffuseonly" : NULL;
-    snprintf(text, 32, "%s%s", values->diffuse_only ? "diffuseonly_" : "", size);
+    const char *size = name_resolution(session, line, size_text);
+    if (!size) return line->eval->diffuse_only ? "diffuseonly" : NULL;
+    snprintf(text, 32, "%s%s", line->eval->diffuse_only ? "diffuseonly_" : "", size);
     return text;
 }
 
-static int evaluate(const cli_values *values)
+static int evaluate(const cli_line *line)
 {
     char variant[32];
     cli_session session;
-    cli_values own = *values;
-    if (values->diffuse_only) own.reduce_sh_degree = 0;
+    cli_line own = *line;
+    cli_model model = *line->model;
+    if (line->eval->diffuse_only) model.reduce_sh_degree = 0;
+    own.model = &model;
     int code = cli_session_open(&session, &own, true);
-    if (code == CLI_OK) code = cli_lpips_open(values, session.context, true, &session.lpips);
-    if (code == CLI_OK) code = measure(&session, values, name_variant(&session, values, variant));
+    if (code == CLI_OK) code = cli_lpips_open(line, session.context, true, &session.lpips);
+    if (code == CLI_OK) code = measure(&session, line, name_variant(&session, line, variant));
     cli_session_close(&session);
     return code;
 }
@@ -139,10 +142,10 @@ static int evaluate(const cli_values *values)
 /* ---------------------------------------------------------------- a mesh instead of the splat */
 
 /* SuGaR's file beside results.json, when the mesh or the model folder has one of SuGaR's names. */
-static splat_status write_sugar_results(const cli_session *session, const cli_values *values, const char *size,
+static splat_status write_sugar_results(const cli_session *session, const cli_line *line, const char *size,
                                         const splat_mesh_metrics *test, splat_error *error)
 {
-    const char *const names[] = {values->mesh_file, values->model_path};
+    const char *const names[] = {line->model->mesh_file, line->model->model_path};
     const char *variant = test->textured ? "uvtexture" : size, *slash;
     bool written = false;
     int refinement = 0;
@@ -151,23 +154,23 @@ static splat_status write_sugar_results(const cli_session *session, const cli_va
         snprintf(both, sizeof both, "uvtexture_%s", size);
         variant = both;
     }
-    snprintf(folder, sizeof folder, "%s", values->model_path);
+    snprintf(folder, sizeof folder, "%s", line->model->model_path);
     while ((slash = strrchr(folder, '/')) && slash > folder && !slash[1]) folder[slash - folder] = '\0';
     if (strncmp(slash ? slash + 1 : folder, "sugarfine_", 10) == 0 &&
-        splat_model_find_iteration(values->model_path, -1, path, sizeof path, &refinement, error) != SPLAT_OK)
+        splat_model_find_iteration(line->model->model_path, -1, path, sizeof path, &refinement, error) != SPLAT_OK)
         refinement = 0; /* a folder of meshes alone */
     splat_status status = SPLAT_OK;
     for (int i = 0; i < 2 && !written && status == SPLAT_OK; i++)
-        status = splat_sugar_results_write(values->model_path, names[i], variant, session->scene_options.source_path,
-                                           refinement, &test->all, &written, error);
+        status = splat_sugar_results_write(line->model->model_path, names[i], variant,
+                                           session->scene_options.source_path, refinement, &test->all, &written, error);
     return status;
 }
 
-static int measure_mesh(cli_session *session, const cli_values *values)
+static int measure_mesh(cli_session *session, const cli_line *line)
 {
     cli_counter c = cli_counter_start("measuring test views", session->scene_info.n_test);
     char text[16];
-    const char *size = name_resolution(session, values, text);
+    const char *size = name_resolution(session, line, text);
     splat_mesh_metrics test;
     splat_view_job job;
     splat_error error;
@@ -181,55 +184,57 @@ static int measure_mesh(cli_session *session, const cli_values *values)
     job.lpips = session->lpips;
     job.visit = cli_count_view;
     job.user = &c;
-    if (values->model_path)
-        status = splat_mesh_results_write(session->scene, values->mesh_file, &job, &values->mesh_draw,
-                                          values->model_path, size, &test, &error);
+    if (line->model->model_path)
+        status = splat_mesh_results_write(session->scene, line->model->mesh_file, &job, line->mesh_draw,
+                                          line->model->model_path, size, &test, &error);
     else
-        status = splat_mesh_evaluate(session->scene, values->mesh_file, &job, &values->mesh_draw, &test, &error);
+        status = splat_mesh_evaluate(session->scene, line->model->mesh_file, &job, line->mesh_draw, &test, &error);
     cli_progress_end();
-    if (status == SPLAT_OK && values->model_path) status = write_sugar_results(session, values, size, &test, &error);
+    if (status == SPLAT_OK && line->model->model_path) status = write_sugar_results(session, line, size, &test, &error);
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("%s", values->mesh_file);
+    cli_say("%s", line->model->mesh_file);
     print_heading(test.all.lpips_net != NULL);
     print_row("test", &test.all);
     print_row("covered", &test.covered);
     cli_say("the mesh covers %.2f %% of the test views' %spixels", 100 * test.coverage,
             test.all.n_masked ? "kept " : "");
-    if (values->model_path) cli_say("results.json and per_view.json are in %s", values->model_path);
+    if (line->model->model_path) cli_say("results.json and per_view.json are in %s", line->model->model_path);
     return CLI_OK;
 }
 
 /* On the device the pictures are measured; the CPU draws them. */
-static int evaluate_mesh(const cli_values *values)
+static int evaluate_mesh(const cli_line *line)
 {
     cli_session session = {0};
-    int code = cli_context_create(values, &session.context);
-    if (code == CLI_OK) code = cli_session_open_scene(&session, values, true);
-    if (code == CLI_OK) code = cli_lpips_open(values, session.context, true, &session.lpips);
-    if (code == CLI_OK) code = measure_mesh(&session, values);
+    int code = cli_context_create(line, &session.context);
+    if (code == CLI_OK) code = cli_session_open_scene(&session, line, true);
+    if (code == CLI_OK) code = cli_lpips_open(line, session.context, true, &session.lpips);
+    if (code == CLI_OK) code = measure_mesh(&session, line);
     cli_session_close(&session);
     return code;
 }
 
 /* -m MODEL, or several models as metrics.py takes them: one that fails does not keep the others from being measured. */
-int cmd_eval(const cli_values *values)
+int cmd_eval(cli_line *line)
 {
-    if (!cli_check_mesh_options(values)) return CLI_USAGE;
-    if (values->mesh_file && values->operand) {
-        cli_error("--mesh belongs to one scene; '%s' is one too many", values->operand);
+    if (!cli_check_mesh_options(line)) return CLI_USAGE;
+    if (line->model->mesh_file && line->operand) {
+        cli_error("--mesh belongs to one scene; '%s' is one too many", line->operand);
         return CLI_USAGE;
     }
-    if (values->mesh_file) return evaluate_mesh(values);
-    if (!values->operand) return evaluate(values);
-    if (values->ply) {
-        cli_error("--ply is one splat; measure the model folder '%s' by itself", values->operand);
+    if (line->model->mesh_file) return evaluate_mesh(line);
+    if (!line->operand) return evaluate(line);
+    if (line->model->ply) {
+        cli_error("--ply is one splat; measure the model folder '%s' by itself", line->operand);
         return CLI_USAGE;
     }
     int worst = CLI_OK;
-    cli_values one = *values;
-    for (size_t i = 0; i < values->n_words + 2; i++) {
-        one.model_path = i == 0 ? values->model_path : i == 1 ? values->operand : values->words[i - 2];
-        if (!one.model_path) continue;
+    cli_line one = *line;
+    cli_model model = *line->model;
+    one.model = &model;
+    for (size_t i = 0; i < line->n_words + 2; i++) {
+        model.model_path = i == 0 ? line->model->model_path : i == 1 ? line->operand : line->words[i - 2];
+        if (!model.model_path) continue;
         int code = evaluate(&one);
         if (code != CLI_OK) worst = code;
     }

@@ -7,16 +7,16 @@
 #include <strings.h>
 
 /* -o, or point_cloud_fused.ply beside the PLY of the model folder. */
-static bool choose_output(const cli_session *session, const cli_values *values, char path[CLI_PATH_MAX])
+static bool choose_output(const cli_session *session, const cli_line *line, char path[CLI_PATH_MAX])
 {
     const char *slash = strrchr(session->ply, '/');
     char folder[CLI_PATH_MAX] = ".";
-    if (!values->output) {
+    if (!line->output->path) {
         if (slash) snprintf(folder, sizeof folder, "%.*s", (int)(slash - session->ply), session->ply);
         return cli_path_join(path, folder, "point_cloud_fused.ply");
     }
-    if (snprintf(path, CLI_PATH_MAX, "%s", values->output) < CLI_PATH_MAX) return true;
-    cli_error("the path %.200s... is too long", values->output);
+    if (snprintf(path, CLI_PATH_MAX, "%s", line->output->path) < CLI_PATH_MAX) return true;
+    cli_error("the path %.200s... is too long", line->output->path);
     return false;
 }
 
@@ -39,11 +39,11 @@ static void find_turn(const char *from, const char *to, double q[4])
 }
 
 /* What --up_axis asks for. */
-static void choose_turn(const cli_values *values, double q[4])
+static void choose_turn(const cli_line *line, double q[4])
 {
     const double none[4] = {1, 0, 0, 0};
     memcpy(q, none, sizeof none);
-    if (values->up_axis) find_turn(values->scene_up, values->up_axis, q);
+    if (line->export->up_axis) find_turn(line->export->scene_up, line->export->up_axis, q);
 }
 
 static bool ends_with(const char *path, const char *ending)
@@ -53,47 +53,47 @@ static bool ends_with(const char *path, const char *ending)
 }
 
 /* The cameras.json of the model folder, which a splat in MODEL/point_cloud/iteration_N has, too. */
-static bool find_cameras(const cli_session *session, const cli_values *values, char path[CLI_PATH_MAX])
+static bool find_cameras(const cli_session *session, const cli_line *line, char path[CLI_PATH_MAX])
 {
     char folder[CLI_PATH_MAX];
     const char *slash = strrchr(session->ply, '/');
     snprintf(folder, sizeof folder, "%.*s/../..", slash ? (int)(slash - session->ply) : 1, slash ? session->ply : ".");
-    return cli_path_join(path, values->model_path ? values->model_path : folder, "cameras.json") &&
+    return cli_path_join(path, line->model->model_path ? line->model->model_path : folder, "cameras.json") &&
            cli_path_exists(path);
 }
 
 /* Where a page begins: at a camera of the training, moved with the splat. False: no camera is known. */
-static bool find_start(const cli_session *session, const cli_values *values, splat_camera *start)
+static bool find_start(const cli_session *session, const cli_line *line, splat_camera *start)
 {
     char path[CLI_PATH_MAX], text[2048];
     double q[4];
     splat_error error;
-    if (!find_cameras(session, values, path)) return false;
+    if (!find_cameras(session, line, path)) return false;
     if (splat_model_read_start(path, start, &error) != SPLAT_OK) {
         cli_notice("a page would begin around the splat, without its cameras: %s",
                    splat_error_format(&error, text, sizeof text));
         return false;
     }
-    choose_turn(values, q);
-    splat_camera_transform(start, q, values->export_scale);
+    choose_turn(line, q);
+    splat_camera_transform(start, q, line->export->scale);
     return true;
 }
 
-static int save(const cli_session *session, const cli_values *values, bool fused)
+static int save(const cli_session *session, const cli_line *line, bool fused)
 {
     char path[CLI_PATH_MAX];
     splat_camera start;
     splat_error error;
     splat_model_info info, written;
     splat_save_options options;
-    if (!choose_output(session, values, path)) return CLI_USAGE;
+    if (!choose_output(session, line, path)) return CLI_USAGE;
     splat_model_get_info(session->model, &info);
     if (fused && !info.has_filter_3d) cli_notice("%s has no 3D filter: there is nothing to fuse", session->ply);
     splat_save_options_init(&options);
     options.fused = fused;
-    options.spz_version = atoi(values->spz_version);
-    if (ends_with(path, ".html") && find_start(session, values, &start)) options.start = &start;
-    if (values->reduce_sh_degree >= 0) options.sh_degree = values->reduce_sh_degree;
+    options.spz_version = atoi(line->export->spz_version);
+    if (ends_with(path, ".html") && find_start(session, line, &start)) options.start = &start;
+    if (line->model->reduce_sh_degree >= 0) options.sh_degree = line->model->reduce_sh_degree;
     if (splat_model_save(session->model, path, &options, &error) != SPLAT_OK) return cli_report(&error);
     int degree = info.sh_degree < options.sh_degree ? info.sh_degree : options.sh_degree;
     if (splat_model_describe(path, &written, NULL) == SPLAT_OK) { /* what the format has room for */
@@ -111,35 +111,35 @@ static int save(const cli_session *session, const cli_values *values, bool fused
 
 static bool is_of_scene(const cli_option *option)
 {
-    const size_t begin = offsetof(cli_values, scene);
+    const size_t begin = offsetof(cli_parts, scene);
     return option->offset >= begin && option->offset < begin + sizeof(splat_scene_options);
 }
 
-static int open_splat(cli_session *session, const cli_values *values)
+static int open_splat(cli_session *session, const cli_line *line)
 {
     splat_error error;
-    if (values->remove_floaters || values->min_views) return cli_session_open(session, values, true);
+    if (line->surface->remove_floaters || line->export->min_views) return cli_session_open(session, line, true);
     for (size_t i = 0; i < cli_n_options; i++)
-        if (values->given[i] && is_of_scene(&cli_options[i]))
+        if (line->given[i] && is_of_scene(&cli_options[i]))
             cli_notice("--%s has no effect without --remove_floaters or --min_views", cli_options[i].name);
-    int code = cli_session_find_ply(session, values);
-    if (code == CLI_OK) code = cli_context_create(values, &session->context);
+    int code = cli_session_find_ply(session, line);
+    if (code == CLI_OK) code = cli_context_create(line, &session->context);
     if (code == CLI_OK && splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK)
         code = cli_report(&error);
     return code;
 }
 
 /* What is to be removed, and whether anything is. */
-static bool fill_clean_options(const cli_values *values, splat_clean_options *options, bool *any)
+static bool fill_clean_options(const cli_line *line, splat_clean_options *options, bool *any)
 {
     splat_error error;
-    *options = values->clean;
-    if (!cli_read_box(values, &options->has_bbox, options->bbox_low, options->bbox_high)) return false;
+    *options = *line->clean;
+    if (!cli_read_box(line, &options->has_bbox, options->bbox_low, options->bbox_high)) return false;
     if (splat_clean_options_check(options, &error) != SPLAT_OK) return cli_report(&error), false;
     *any = options->has_bbox || options->min_opacity > 0 || options->max_size > 0 || options->outlier_std > 0;
-    if (cli_given(values, "outlier_neighbors") && !(options->outlier_std > 0))
+    if (cli_given(line, "outlier_neighbors") && !(options->outlier_std > 0))
         cli_notice("--outlier_neighbors has no effect without --outlier_std");
-    if (cli_given(values, "scene_up") && !values->up_axis)
+    if (cli_given(line, "scene_up") && !line->export->up_axis)
         cli_notice("--scene_up has no effect without --up_axis");
     return true;
 }
@@ -198,59 +198,57 @@ static void say_mesh_stays(const cli_session *session, size_t n_gaussians)
     }
 }
 
-static int transform(cli_session *session, const cli_values *values)
+static int transform(cli_session *session, const cli_line *line)
 {
     double q[4];
     splat_error error;
-    choose_turn(values, q);
-    if (splat_model_transform(session->model, q, values->export_scale, &error) != SPLAT_OK) return cli_report(&error);
-    if (values->up_axis) cli_say("turned: up was %s, and is %s", values->scene_up, values->up_axis);
-    if (values->export_scale != 1) cli_say("scaled by %g", values->export_scale);
+    choose_turn(line, q);
+    if (splat_model_transform(session->model, q, line->export->scale, &error) != SPLAT_OK) return cli_report(&error);
+    if (line->export->up_axis) cli_say("turned: up was %s, and is %s", line->export->scene_up, line->export->up_axis);
+    if (line->export->scale != 1) cli_say("scaled by %g", line->export->scale);
     return CLI_OK;
 }
 
 /* IN OUT as --ply and -o. */
-static bool take_words(cli_values *values)
+static bool take_words(cli_line *line)
 {
-    if (!values->operand) return true;
-    if (values->n_words != 1 || values->ply || values->model_path || values->output) {
+    if (!line->operand) return true;
+    if (line->n_words != 1 || line->model->ply || line->model->model_path || line->output->path) {
         cli_error("export takes two files without options, the one to read and the one to write, or neither");
         return false;
     }
-    values->ply = values->operand;
-    values->output = values->words[0];
+    line->model->ply = line->operand;
+    line->output->path = line->words[0];
     return true;
 }
 
-int cmd_export(const cli_values *given)
+int cmd_export(cli_line *line)
 {
-    cli_values own = *given;
-    const cli_values *values = &own;
     cli_session session;
     splat_error error;
     splat_clean_options to_clean;
     splat_model_info before, after;
     bool cleans;
-    if (!take_words(&own)) return CLI_USAGE;
-    bool fused = cli_given(values, "fused") ? values->fused : !values->ply;
-    if (!values->output && (values->ply || !fused)) {
+    if (!take_words(line)) return CLI_USAGE;
+    bool fused = cli_given(line, "fused") ? line->export->fused : !line->model->ply;
+    if (!line->output->path && (line->model->ply || !fused)) {
         cli_error("give the file to write with -o");
         return CLI_USAGE;
     }
-    if (values->output && splat_model_check_path(values->output, &error) != SPLAT_OK) return cli_report(&error);
-    if (!fill_clean_options(values, &to_clean, &cleans)) return CLI_USAGE;
+    if (line->output->path && splat_model_check_path(line->output->path, &error) != SPLAT_OK) return cli_report(&error);
+    if (!fill_clean_options(line, &to_clean, &cleans)) return CLI_USAGE;
     memset(&session, 0, sizeof session);
-    int code = open_splat(&session, values);
+    int code = open_splat(&session, line);
     if (code == CLI_OK) splat_model_get_info(session.model, &before);
-    if (code == CLI_OK && values->remove_floaters) code = cli_remove_floaters(&session, values, NULL);
-    if (code == CLI_OK && values->min_views) code = remove_unseen(&session, values->min_views);
+    if (code == CLI_OK && line->surface->remove_floaters) code = cli_remove_floaters(&session, line, NULL);
+    if (code == CLI_OK && line->export->min_views) code = remove_unseen(&session, line->export->min_views);
     if (code == CLI_OK && cleans) code = clean(&session, &to_clean);
-    bool moves = values->up_axis || values->export_scale != 1;
-    if (code == CLI_OK && moves) code = transform(&session, values);
+    bool moves = line->export->up_axis || line->export->scale != 1;
+    if (code == CLI_OK && moves) code = transform(&session, line);
     if (code == CLI_OK) splat_model_get_info(session.model, &after);
     if (code == CLI_OK && (moves || after.n_gaussians < before.n_gaussians))
         say_mesh_stays(&session, before.n_gaussians);
-    if (code == CLI_OK) code = save(&session, values, fused);
+    if (code == CLI_OK) code = save(&session, line, fused);
     cli_session_close(&session);
     return code;
 }

@@ -3,9 +3,9 @@
 #include "progress.h"
 #include "report/environment.h"
 
-static void print_backend(const cli_values *values, const char *backend)
+static void print_backend(const cli_line *line, const char *backend)
 {
-    splat_context_options options = values->context;
+    splat_context_options options = line->machine->context;
     splat_context *context = NULL;
     splat_error error;
     char text[sizeof error.message + 64];
@@ -34,14 +34,14 @@ static void print_devices(void)
     }
 }
 
-int cmd_info(const cli_values *values)
+int cmd_info(cli_line *line)
 {
     splat_environment environment;
     splat_environment_read(NULL, &environment);
     cli_say("splatsmith    %s", splat_version());
     cli_say("processor     %s, %d logical CPUs", environment.processor, environment.n_cpus);
     print_devices();
-    print_backend(values, "cpu");
-    print_backend(values, "cuda");
+    print_backend(line, "cpu");
+    print_backend(line, "cuda");
     return CLI_OK;
 }

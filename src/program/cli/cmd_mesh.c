@@ -117,7 +117,7 @@ static const struct {
     {"remove_sky", VIEWS},
 };
 
-static void tell_without_effect(const cli_values *values, const splat_mesh_extract_options *options)
+static void tell_without_effect(const cli_line *line, const splat_mesh_extract_options *options)
 {
     bool tsdf = options->method == SPLAT_MESH_TSDF, cubes = options->method == SPLAT_MESH_MARCHING_CUBES;
     bool depth = options->points == SPLAT_MESH_POINTS_DEPTH, centers = options->points == SPLAT_MESH_POINTS_CENTERS;
@@ -126,30 +126,30 @@ static void tell_without_effect(const cli_values *values, const splat_mesh_extra
     const char *name = tsdf ? "--method tsdf" : cubes ? "--method marching_cubes" : depth ? "--points depth"
                        : centers ? "--points centers" : views ? "--points views" : "--method poisson --points level";
     for (size_t i = 0; i < sizeof limited / sizeof limited[0]; i++)
-        if (cli_given(values, limited[i].option) && !(limited[i].ways & way))
+        if (cli_given(line, limited[i].option) && !(limited[i].ways & way))
             cli_notice("--%s has no effect with %s", limited[i].option, name);
-    if (options->has_bbox && cli_given(values, "center_bbox"))
+    if (options->has_bbox && cli_given(line, "center_bbox"))
         cli_notice("--center_bbox has no effect: --bboxmin and --bboxmax name the box");
 }
 
-static bool fill_options(const cli_values *values, splat_mesh_extract_options *options)
+static bool fill_options(const cli_line *line, splat_mesh_extract_options *options)
 {
-    *options = values->mesh;
-    options->max_host_bytes = (uint64_t)(values->max_host_memory * SPLAT_GIB);
-    if (values->surface_levels && !cli_given(values, "points")) options->points = SPLAT_MESH_POINTS_LEVEL;
-    if (values->surface_levels && !read_levels(values->surface_levels, options)) return false;
-    return cli_read_box(values, &options->has_bbox, options->bbox_low, options->bbox_high);
+    *options = *line->mesh;
+    options->max_host_bytes = (uint64_t)(line->surface->max_host_memory * SPLAT_GIB);
+    if (line->surface->levels && !cli_given(line, "points")) options->points = SPLAT_MESH_POINTS_LEVEL;
+    if (line->surface->levels && !read_levels(line->surface->levels, options)) return false;
+    return cli_read_box(line, &options->has_bbox, options->bbox_low, options->bbox_high);
 }
 
-bool cli_read_box(const cli_values *values, bool *has_box, double low[3], double high[3])
+bool cli_read_box(const cli_line *line, bool *has_box, double low[3], double high[3])
 {
-    if (!values->bbox_min != !values->bbox_max) {
+    if (!line->surface->bbox_min != !line->surface->bbox_max) {
         cli_error("give --bboxmin and --bboxmax, or neither");
         return false;
     }
-    *has_box = values->bbox_min != NULL;
-    return !*has_box ||
-           (read_corner("bboxmin", values->bbox_min, low) && read_corner("bboxmax", values->bbox_max, high));
+    *has_box = line->surface->bbox_min != NULL;
+    return !*has_box || (read_corner("bboxmin", line->surface->bbox_min, low) &&
+                         read_corner("bboxmax", line->surface->bbox_max, high));
 }
 
 /* What is written: a row of paths for each mesh. */
@@ -196,27 +196,27 @@ static bool is_folder(const char *path)
 }
 
 /* Where mesh.ply goes, and the mesh under SuGaR's name. */
-static void default_folder(const cli_values *values, int iteration, char folder[CLI_PATH_MAX])
+static void default_folder(const cli_line *line, int iteration, char folder[CLI_PATH_MAX])
 {
-    size_t length = values->output ? strlen(values->output) : 0;
-    while (length > 1 && values->output[length - 1] == '/') length--;
-    if (values->output)
-        snprintf(folder, CLI_PATH_MAX, "%.*s", (int)length, values->output);
+    size_t length = line->output->path ? strlen(line->output->path) : 0;
+    while (length > 1 && line->output->path[length - 1] == '/') length--;
+    if (line->output->path)
+        snprintf(folder, CLI_PATH_MAX, "%.*s", (int)length, line->output->path);
     else
-        snprintf(folder, CLI_PATH_MAX, "%s/mesh/iteration_%d", values->model_path, iteration);
+        snprintf(folder, CLI_PATH_MAX, "%s/mesh/iteration_%d", line->model->model_path, iteration);
 }
 
 /* What SuGaR's name says of the splat: that of its coarse training's folder, or the iteration. */
-static void name_splat(const cli_values *values, int iteration, char text[160])
+static void name_splat(const cli_line *line, int iteration, char text[160])
 {
     static const char coarse[] = "sugarcoarse_";
-    const char *model_path = values->model_path ? values->model_path : "";
+    const char *model_path = line->model->model_path ? line->model->model_path : "";
     size_t length = strlen(model_path), begin;
     while (length > 1 && model_path[length - 1] == '/') length--;
     for (begin = length; begin > 0 && model_path[begin - 1] != '/';) begin--;
     const char *name = model_path + begin;
     size_t n_coarse = sizeof coarse - 1, n = length - begin;
-    if (values->use_vanilla_3dgs)
+    if (line->surface->use_vanilla_3dgs)
         snprintf(text, 160, "vanilla3dgs");
     else if (n > n_coarse && n < 160 && strncmp(name, coarse, n_coarse) == 0)
         snprintf(text, 160, "%.*s", (int)(n - n_coarse), name + n_coarse);
@@ -225,16 +225,16 @@ static void name_splat(const cli_values *values, int iteration, char text[160])
 }
 
 /* SuGaR's name beside mesh.ply, where -o says nothing. What SuGaR has no name for gets none. */
-static bool add_sugar_path(mesh_paths *paths, const cli_values *values, const splat_mesh_extract_options *options,
+static bool add_sugar_path(mesh_paths *paths, const cli_line *line, const splat_mesh_extract_options *options,
                            int iteration, const char *level)
 {
     char text[CLI_PATH_MAX], folder[CLI_PATH_MAX], splat[160];
     bool marching = options->method == SPLAT_MESH_MARCHING_CUBES, poisson = options->method == SPLAT_MESH_POISSON;
     bool centers = poisson && options->points == SPLAT_MESH_POINTS_CENTERS;
     bool is_named = marching || (poisson && (centers || options->points == SPLAT_MESH_POINTS_LEVEL));
-    if (!is_named || (values->output && !is_folder(values->output))) return true;
-    name_splat(values, iteration, splat);
-    default_folder(values, iteration, folder);
+    if (!is_named || (line->output->path && !is_folder(line->output->path))) return true;
+    name_splat(line, iteration, splat);
+    default_folder(line, iteration, folder);
     const char *how = centers ? "poissoncenters" : marching ? "marchingcubes_level" : "level";
     if (snprintf(text, sizeof text, "%s/sugarmesh_%s_%s%s_decim%zu.ply", folder, splat, how, centers ? "" : level,
                  options->target_vertices) < (int)sizeof text)
@@ -244,16 +244,16 @@ static bool add_sugar_path(mesh_paths *paths, const cli_values *values, const sp
 }
 
 /* Of one mesh: the words of -o, with commas between, or mesh.ply in the model folder; then SuGaR's name. */
-static bool add_row(mesh_paths *paths, const cli_values *values, const splat_mesh_extract_options *options,
+static bool add_row(mesh_paths *paths, const cli_line *line, const splat_mesh_extract_options *options,
                     int iteration, size_t mesh)
 {
     char words[CLI_PATH_MAX], folder[CLI_PATH_MAX], level[32];
     splat_error error;
     size_t n_words = 0;
     bool ok = true;
-    bool is_file = values->output && !is_folder(values->output);
-    default_folder(values, iteration, folder);
-    int length = snprintf(words, sizeof words, is_file ? "%s" : "%s/mesh.ply", is_file ? values->output : folder);
+    bool is_file = line->output->path && !is_folder(line->output->path);
+    default_folder(line, iteration, folder);
+    int length = snprintf(words, sizeof words, is_file ? "%s" : "%s/mesh.ply", is_file ? line->output->path : folder);
     if (length >= (int)sizeof words) {
         cli_error("the path %.200s... is too long", words);
         return false;
@@ -271,19 +271,19 @@ static bool add_row(mesh_paths *paths, const cli_values *values, const splat_mes
         ok = splat_mesh_extract_count(options) > 1 ? add_with_level(paths, at, level) : add_path(paths, at);
     }
     if (n_words == 0) cli_error("--output names no file");
-    return ok && n_words > 0 && add_sugar_path(paths, values, options, iteration, level);
+    return ok && n_words > 0 && add_sugar_path(paths, line, options, iteration, level);
 }
 
-static bool choose_paths(const cli_values *values, const splat_mesh_extract_options *options, int iteration,
+static bool choose_paths(const cli_line *line, const splat_mesh_extract_options *options, int iteration,
                          mesh_paths *paths)
 {
     size_t n_meshes = splat_mesh_extract_count(options);
-    if (!values->output && !values->model_path) {
+    if (!line->output->path && !line->model->model_path) {
         cli_error("give the file to write with -o (such as mesh.ply; several with commas between)");
         return false;
     }
     for (size_t i = 0; i < n_meshes; i++)
-        if (!add_row(paths, values, options, iteration, i)) return false;
+        if (!add_row(paths, line, options, iteration, i)) return false;
     paths->n_each = paths->n / n_meshes;
     return true;
 }
@@ -299,14 +299,14 @@ static void say_mesh(const splat_mesh_extract_info *info, const mesh_paths *path
     for (size_t i = 0; i < paths->n_each; i++) cli_say("  %s", paths->path[mesh * paths->n_each + i]);
 }
 
-int cli_remove_floaters(cli_session *session, const cli_values *values, const splat_mesh_extract_options *chosen)
+int cli_remove_floaters(cli_session *session, const cli_line *line, const splat_mesh_extract_options *chosen)
 {
     splat_mesh_extract_options options;
     splat_model_info info;
     splat_error error;
     size_t n_removed;
     stage_times times = stage_times_start("floaters");
-    options = chosen ? *chosen : values->mesh;
+    options = chosen ? *chosen : *line->mesh;
     options.progress = tell;
     options.progress_user = &times;
     splat_model_get_info(session->model, &info);
@@ -339,49 +339,46 @@ static int extract(cli_session *session, const splat_mesh_extract_options *chose
 }
 
 /* The options, checked before anything is opened. */
-static int read_options(const cli_values *values, splat_mesh_extract_options *options)
+static int read_options(const cli_line *line, splat_mesh_extract_options *options)
 {
     splat_error error;
-    if (!fill_options(values, options)) return CLI_USAGE;
+    if (!fill_options(line, options)) return CLI_USAGE;
     return splat_mesh_extract_options_check(options, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-int cli_check_mesh(const cli_values *values)
+int cli_check_mesh(const cli_line *line)
 {
     splat_mesh_extract_options options;
-    return read_options(values, &options);
+    return read_options(line, &options);
 }
 
 /* As SuGaR's scripts say it: -m may be the file of a coarse training, -c the folder of the splat before it. */
-static const cli_values *in_our_words(const cli_values *given)
+static void take_sugars_words(cli_model *model)
 {
-    static cli_values values; /* large for a stack */
     char inside[CLI_PATH_MAX];
-    values = *given;
-    if (values.model_path && values.gs_output_dir)
+    if (model->model_path && model->gs_output_dir)
         cli_notice("--gs_output_dir has no effect: the splat is that of -m");
-    else if (values.gs_output_dir && !values.ply)
-        values.model_path = values.gs_output_dir;
-    if (values.model_path && !values.ply && cli_path_exists(values.model_path) &&
-        snprintf(inside, sizeof inside, "%s/.", values.model_path) < (int)sizeof inside && !cli_path_exists(inside)) {
-        values.ply = values.model_path;
-        values.model_path = NULL;
+    else if (model->gs_output_dir && !model->ply)
+        model->model_path = model->gs_output_dir;
+    if (model->model_path && !model->ply && cli_path_exists(model->model_path) &&
+        snprintf(inside, sizeof inside, "%s/.", model->model_path) < (int)sizeof inside && !cli_path_exists(inside)) {
+        model->ply = model->model_path;
+        model->model_path = NULL;
     }
-    return &values;
 }
 
-int cmd_mesh(const cli_values *given)
+int cmd_mesh(cli_line *line)
 {
-    const cli_values *values = in_our_words(given);
     cli_session session;
     splat_mesh_extract_options options;
     mesh_paths paths = {.n = 0};
-    int code = read_options(values, &options);
+    take_sugars_words(line->model);
+    int code = read_options(line, &options);
     if (code != CLI_OK) return code;
-    tell_without_effect(values, &options);
-    code = cli_session_open(&session, values, true);
-    if (code == CLI_OK && !choose_paths(values, &options, session.iteration, &paths)) code = CLI_USAGE;
-    if (code == CLI_OK && values->remove_floaters) code = cli_remove_floaters(&session, values, &options);
+    tell_without_effect(line, &options);
+    code = cli_session_open(&session, line, true);
+    if (code == CLI_OK && !choose_paths(line, &options, session.iteration, &paths)) code = CLI_USAGE;
+    if (code == CLI_OK && line->surface->remove_floaters) code = cli_remove_floaters(&session, line, &options);
     if (code == CLI_OK) code = extract(&session, &options, &paths);
     cli_session_close(&session);
     free_paths(&paths);

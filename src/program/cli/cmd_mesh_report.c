@@ -133,33 +133,33 @@ static void print_score(const splat_mesh_quality *q)
             "closed surfaces, is left out", q->n_boundary_edges, q->n_edges);
 }
 
-static int write_files(const cli_values *values, const splat_mesh_report *report)
+static int write_files(const cli_line *line, const splat_mesh_report *report)
 {
     splat_error error;
-    if (values->mesh_json && splat_mesh_report_write(report, values->mesh_json, &error) != SPLAT_OK)
+    if (line->mesh_report->json && splat_mesh_report_write(report, line->mesh_report->json, &error) != SPLAT_OK)
         return cli_report(&error);
-    if (values->mesh_tensorboard && splat_mesh_report_write_tensorboard(report, values->mesh_tensorboard,
-                                                                        values->mesh_step, &error) != SPLAT_OK)
+    if (line->mesh_report->tensorboard && splat_mesh_report_write_tensorboard(report, line->mesh_report->tensorboard,
+                                                                        line->mesh_report->step, &error) != SPLAT_OK)
         return cli_report(&error);
     return CLI_OK;
 }
 
-int cmd_mesh_report(const cli_values *values)
+int cmd_mesh_report(cli_line *line)
 {
-    splat_mesh_report_options options = values->mesh_report;
-    splat_context_options context_options = values->context;
+    splat_mesh_report_options options = line->mesh_report->options;
+    splat_context_options context_options = line->machine->context;
     splat_context *context;
     static splat_mesh_report report;
     splat_error error;
-    if (!values->operand) {
+    if (!line->operand) {
         cli_error("name the mesh to measure");
         return CLI_USAGE;
     }
-    if (values->mesh_thresholds && !read_thresholds(values->mesh_thresholds, &options)) return CLI_USAGE;
+    if (line->mesh_report->thresholds && !read_thresholds(line->mesh_report->thresholds, &options)) return CLI_USAGE;
     context_options.backend = "cpu";
     context_options.log = cli_log;
     if (splat_context_create(&context_options, &context, &error) != SPLAT_OK) return cli_report(&error);
-    splat_status status = splat_mesh_report_make(context, values->operand, &options, &report, &error);
+    splat_status status = splat_mesh_report_make(context, line->operand, &options, &report, &error);
     splat_context_destroy(context);
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("Mesh %s", report.file);
@@ -168,5 +168,5 @@ int cmd_mesh_report(const cli_values *values)
     print_texture(&report.texture);
     if (report.reference[0]) print_distances(&report);
     print_score(&report.quality);
-    return write_files(values, &report);
+    return write_files(line, &report);
 }

@@ -97,18 +97,18 @@ static void show(splat_monitor *monitor, int pid, double period)
     }
 }
 
-int cmd_monitor(const cli_values *values)
+int cmd_monitor(cli_line *line)
 {
     splat_monitor_options options;
     splat_monitor *monitor;
     splat_error error;
     char gpu[16];
     splat_monitor_options_init(&options);
-    options.pid = values->monitor_pid ? values->monitor_pid : -1;
-    options.period_s = (double)values->monitor_interval;
-    options.csv_path = values->monitor_csv;
+    options.pid = line->monitor->pid ? line->monitor->pid : -1;
+    options.period_s = (double)line->monitor->interval;
+    options.csv_path = line->monitor->csv;
     options.log = cli_log;
-    snprintf(gpu, sizeof gpu, "%d", values->context.gpu);
+    snprintf(gpu, sizeof gpu, "%d", line->machine->context.gpu);
     options.gpu = gpu;
     cli_stop_install(false);
     if (splat_monitor_create(&options, &monitor, &error) != SPLAT_OK) return cli_report(&error);

@@ -42,32 +42,32 @@ typedef struct pipeline_run {
 
 /* ---------------------------------------------------------------- what the table of options cannot say */
 
-static bool options_agree(const cli_values *v)
+static bool options_agree(const cli_line *v)
 {
-    const char *name = v->experiment_name;
-    bool given = v->gs_output_dir || v->coarse_checkpoint;
-    if (!v->scene.source_path) {
+    const char *name = v->output->experiment_name;
+    bool given = v->model->gs_output_dir || v->pipeline->coarse_checkpoint;
+    if (!v->scene->source_path) {
         cli_error(CLI_NO_SCENE);
     } else if (name && (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)) {
         cli_error("--experiment_name takes the name of a folder without a slash, not '%s'", name);
-    } else if (v->skip_training && !given) {
+    } else if (v->pipeline->skip_training && !given) {
         cli_error("--skip_training needs a splat: give it with -c, or the result of a coarse training with "
                   "--coarse_checkpoint");
     } else if (given && cli_needs_cameras(v)) {
         cli_error("%s has photos without cameras, and new ones would not fit the splat that is given; name the scene "
-                  "that it was trained on with -s", v->scene.source_path);
-    } else if (v->low_poly && v->high_poly) {
+                  "that it was trained on with -s", v->scene->source_path);
+    } else if (v->pipeline->low_poly && v->pipeline->high_poly) {
         cli_error("--low_poly and --high_poly exclude each other");
     } else {
-        if (name && v->output) cli_notice("--experiment_name has no effect: -o names the folder");
-        if (v->gs_output_dir && v->coarse_checkpoint)
+        if (name && v->output->path) cli_notice("--experiment_name has no effect: -o names the folder");
+        if (v->model->gs_output_dir && v->pipeline->coarse_checkpoint)
             cli_notice("--gs_output_dir has no effect: --coarse_checkpoint is the later result");
-        else if (cli_given(v, "iteration") && !v->gs_output_dir)
+        else if (cli_given(v, "iteration") && !v->model->gs_output_dir)
             cli_notice("--iteration has no effect without -c");
         static const char *const preset[] = {"target_vertices", "gaussians_per_triangle"};
         for (size_t i = 0; i < sizeof preset / sizeof preset[0]; i++)
-            if ((v->low_poly || v->high_poly) && cli_given(v, preset[i]))
-                cli_notice("--%s has no effect: --%s_poly sets it", preset[i], v->low_poly ? "low" : "high");
+            if ((v->pipeline->low_poly || v->pipeline->high_poly) && cli_given(v, preset[i]))
+                cli_notice("--%s has no effect: --%s_poly sets it", preset[i], v->pipeline->low_poly ? "low" : "high");
         pipeline_notice_unused(v);
         cli_viewer_tell_unused(v);
         return true;
@@ -77,10 +77,10 @@ static bool options_agree(const cli_values *v)
 
 /* ---------------------------------------------------------------- the folder */
 
-static bool choose_folder(const cli_values *values, char path[CLI_PATH_MAX])
+static bool choose_folder(const cli_line *line, char path[CLI_PATH_MAX])
 {
-    const char *name = values->experiment_name ? values->experiment_name : "pipeline";
-    if (!cli_choose_folder(path, values->output, values->scene.source_path, "_output", name)) return false;
+    const char *name = line->output->experiment_name ? line->output->experiment_name : "pipeline";
+    if (!cli_choose_folder(path, line->output->path, line->scene->source_path, "_output", name)) return false;
     if (strlen(path) >= CLI_PATH_MAX - 64) /* room for the names in it */
         cli_error("the path %.200s... is too long", path);
     else if (strchr(path, ','))
@@ -152,23 +152,25 @@ static bool stage_paths(pipeline_run *r, size_t i)
 /* The splat that the command line names instead of stages. */
 static int find_given_splat(pipeline *p)
 {
-    const cli_values *v = p->values;
-    if (v->coarse_checkpoint) return pipeline_find_splat(v->coarse_checkpoint, -1, &p->splat);
-    return v->gs_output_dir ? pipeline_find_splat(v->gs_output_dir, v->iteration, &p->splat) : CLI_OK;
+    const cli_line *v = p->line;
+    if (v->pipeline->coarse_checkpoint) return pipeline_find_splat(v->pipeline->coarse_checkpoint, -1, &p->splat);
+    return v->model->gs_output_dir ? pipeline_find_splat(v->model->gs_output_dir, v->model->iteration, &p->splat)
+                                   : CLI_OK;
 }
 
 /* All stages before the first: a mistake in the options of the last must not wait for hours. */
 static int check_stages(const pipeline_run *r)
 {
     char name[64];
-    stage_values *v = calloc(1, sizeof *v);
+    stage_line *v = calloc(1, sizeof *v);
     int code = v ? CLI_OK : CLI_FAILED;
     if (!v) cli_error("memory is exhausted");
     for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) {
         const pipeline_stage *stage = &pipeline_stages[i];
-        if (pipeline_is_skipped(stage, r->p.values, name)) continue;
-        pipeline_stage_values(&r->p, stage, r->stages[i].folder, v);
-        code = stage->check(&r->p, &v->values);
+        if (pipeline_is_skipped(stage, r->p.line, name)) continue;
+        code = pipeline_stage_begin(&r->p, stage, r->stages[i].folder, v);
+        if (code == CLI_OK) code = stage->check(&r->p, &v->line);
+        cli_line_free(&v->line);
     }
     free(v);
     return code;
@@ -177,10 +179,10 @@ static int check_stages(const pipeline_run *r)
 static int prepare(pipeline_run *r)
 {
     pipeline *p = &r->p;
-    if (!choose_folder(p->values, p->folder) || !cli_path_join(r->overview, p->folder, "pipeline.json"))
+    if (!choose_folder(p->line, p->folder) || !cli_path_join(r->overview, p->folder, "pipeline.json"))
         return CLI_USAGE;
-    if (!realpath(p->values->scene.source_path, p->scene)) {
-        cli_error("cannot open the scene %s: %s", p->values->scene.source_path, strerror(errno));
+    if (!realpath(p->line->scene->source_path, p->scene)) {
+        cli_error("cannot open the scene %s: %s", p->line->scene->source_path, strerror(errno));
         return CLI_FAILED;
     }
     for (size_t i = 0; i < pipeline_n_stages; i++)
@@ -316,14 +318,14 @@ static decision decide(pipeline_run *r, size_t i, stage_file_state found, const 
     const stage_run *s = &r->stages[i];
     char missing[CLI_PATH_MAX] = "";
     reason[0] = '\0';
-    if (r->p.values->delete_first)
+    if (r->p.line->output->delete_first)
         snprintf(reason, size, "--delete_first");
     else if (found == STAGE_FILE_DAMAGED)
         snprintf(reason, size, "%s is damaged", s->path);
     else if (found == STAGE_FILE_ABSENT && cli_path_exists(s->folder))
         snprintf(reason, size, "%s is missing", s->path);
     if (reason[0] || found == STAGE_FILE_ABSENT) return START;
-    pipeline_difference(&r->p, stage, &s->file, wanted, reason, size);
+    pipeline_difference(stage, &s->file, wanted, reason, size);
     if (reason[0]) return START;
     if (!s->file.complete)
         return (stage->makes & PIPELINE_SPLAT) && pipeline_has_checkpoint(s->folder) ? GO_ON : START;
@@ -335,7 +337,7 @@ static decision decide(pipeline_run *r, size_t i, stage_file_state found, const 
 /* The checkpoints that only the pipeline wanted. */
 static void remove_checkpoints(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s)
 {
-    const cli_values *v = r->p.values;
+    const cli_line *v = r->p.line;
     const char *result = pipeline_result_path(s->file.results), *dot = strrchr(result, '.');
     if (!(stage->makes & PIPELINE_SPLAT) || cli_given(v, "checkpoint_interval") ||
         cli_given(v, "checkpoint_iterations") || !dot || strcmp(dot, ".ply") != 0)
@@ -350,7 +352,7 @@ static void tidy_complete(const pipeline_run *r, const pipeline_stage *stage, co
 {
     static const char interval[] = "checkpoint_interval";
     const char *had = stage_json_text(s->file.settings, interval);
-    bool is_own = !cli_given(r->p.values, interval) && strcmp(had, stage_json_text(wanted->settings, interval)) == 0;
+    bool is_own = !cli_given(r->p.line, interval) && strcmp(had, stage_json_text(wanted->settings, interval)) == 0;
     pipeline_delete_temporaries(s->folder);
     if (stage_json_text(s->file.settings, "checkpoint_iterations")[0]) return;
     if (is_own) remove_checkpoints(r, stage, s);
@@ -358,9 +360,9 @@ static void tidy_complete(const pipeline_run *r, const pipeline_stage *stage, co
 }
 
 /* The result exists: a figure that cannot be had is no reason to make it again. */
-static void measure(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s, const cli_values *values)
+static void measure(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s, const cli_line *line)
 {
-    if (stage->measure && stage->measure(&r->p, s->file.results, values) != CLI_OK)
+    if (stage->measure && stage->measure(&r->p, s->file.results, line) != CLI_OK)
         cli_notice("the result of the stage %s could not be measured on the test views", stage->name);
 }
 
@@ -371,7 +373,7 @@ static void show_stage(const pipeline_run *r, size_t i)
 }
 
 /* The command of the stage, and its file before and after. */
-static int execute(pipeline_run *r, size_t i, stage_values *v)
+static int execute(pipeline_run *r, size_t i, stage_line *v)
 {
     const pipeline_stage *stage = &pipeline_stages[i];
     stage_run *s = &r->stages[i];
@@ -381,14 +383,14 @@ static int execute(pipeline_run *r, size_t i, stage_values *v)
     reset_host_peak();
     double begin = cli_seconds();
     show_stage(r, i);
-    code = pipeline_command(stage)->run(&v->values);
+    code = pipeline_command(stage)->run(&v->line);
     uint64_t host = host_peak();
     s->file.seconds += cli_seconds() - begin;
     if (v->outcome.peak_bytes > s->file.peak_bytes) s->file.peak_bytes = v->outcome.peak_bytes;
     if (host > s->file.host_peak_bytes) s->file.host_peak_bytes = host;
     if (code == CLI_OK) {
         s->file.results = pipeline_results(&r->p, stage, s->folder, &v->outcome);
-        if (s->file.results) measure(r, stage, s, &v->values);
+        if (s->file.results) measure(r, stage, s, &v->line);
         s->file.complete = s->file.results != NULL;
         if (!s->file.complete) code = CLI_FAILED;
     }
@@ -398,7 +400,7 @@ static int execute(pipeline_run *r, size_t i, stage_values *v)
     return code == CLI_OK ? written : code;
 }
 
-static int start_stage(pipeline_run *r, size_t i, decision what, stage_values *v)
+static int start_stage(pipeline_run *r, size_t i, decision what, stage_line *v)
 {
     const pipeline_stage *stage = &pipeline_stages[i];
     stage_run *s = &r->stages[i];
@@ -408,7 +410,7 @@ static int start_stage(pipeline_run *r, size_t i, decision what, stage_values *v
     if (code == CLI_OK) code = create_folders(s->folder);
     if (code == CLI_OK) {
         s->state = RUNNING;
-        if (what == GO_ON) v->values.start_checkpoint = "latest";
+        if (what == GO_ON) v->line.run->start_checkpoint = "latest";
         code = execute(r, i, v);
     }
     if (code == CLI_OK && !pipeline_take_results(&r->p, stage, s->folder, s->file.results, missing)) {
@@ -421,7 +423,7 @@ static int start_stage(pipeline_run *r, size_t i, decision what, stage_values *v
 }
 
 /* Decides, says so, and does it. */
-static int work_on_stage(pipeline_run *r, size_t i, stage_values *v)
+static int work_on_stage(pipeline_run *r, size_t i, stage_line *v)
 {
     const pipeline_stage *stage = &pipeline_stages[i];
     stage_run *s = &r->stages[i];
@@ -434,8 +436,8 @@ static int work_on_stage(pipeline_run *r, size_t i, stage_values *v)
         stage_file_free(&s->file);
         found = stage_file_read(s->path, stage->name, &s->file);
     }
-    pipeline_stage_values(&r->p, stage, s->folder, v);
-    if (code == CLI_OK) code = pipeline_describe(&r->p, stage, &v->values, &wanted);
+    if (code == CLI_OK) code = pipeline_stage_begin(&r->p, stage, s->folder, v);
+    if (code == CLI_OK) code = pipeline_describe(&r->p, stage, &v->line, &wanted);
     if (code != CLI_OK) {
         stage_file_free(&wanted);
         return code;
@@ -464,17 +466,18 @@ static int run_stage(pipeline_run *r, size_t i)
 {
     char name[64];
     stage_run *s = &r->stages[i];
-    if (pipeline_is_skipped(&pipeline_stages[i], r->p.values, name)) {
+    if (pipeline_is_skipped(&pipeline_stages[i], r->p.line, name)) {
         s->state = LEFT_OUT;
         cli_say("[%zu/%zu] %s: left out, as --%s says", i + 1, pipeline_n_stages, pipeline_stages[i].name, name);
         return CLI_OK;
     }
-    stage_values *v = calloc(1, sizeof *v);
+    stage_line *v = calloc(1, sizeof *v);
     if (!v) {
         cli_error("memory is exhausted");
         return CLI_FAILED;
     }
     int code = work_on_stage(r, i, v);
+    cli_line_free(&v->line);
     free(v);
     s->exit_code = code;
     if (code == CLI_OK) code = s->exit_code = pipeline_publish(&r->p, &pipeline_stages[i], s->file.results, r->files);
@@ -527,18 +530,15 @@ static void print_table(const pipeline_run *r)
 /* Photos alone get a scene of their own in the folder, which all stages take instead. */
 static int find_cameras(pipeline_run *r)
 {
-    static cli_values values; /* large for a stack */
     static char folder[CLI_PATH_MAX];
-    if (!cli_needs_cameras(r->p.values)) return CLI_OK;
-    if (!cli_cameras_folder(r->p.values, r->p.folder, folder)) return CLI_USAGE;
-    int code = cli_find_cameras(r->p.values, r->p.values->scene.source_path, folder, &r->cameras_info);
+    if (!cli_needs_cameras(r->p.line)) return CLI_OK;
+    if (!cli_cameras_folder(r->p.line, r->p.folder, folder)) return CLI_USAGE;
+    int code = cli_find_cameras(r->p.line, r->p.line->scene->source_path, folder, &r->cameras_info);
     r->cameras = code >= 128 ? STOPPED : code != CLI_OK ? FAILED
                  : r->cameras_info.is_done_before ? DONE_BEFORE : COMPLETE;
     r->cameras_code = code;
     if (code != CLI_OK) return code;
-    values = *r->p.values;
-    cli_take_cameras(&values, folder);
-    r->p.values = &values;
+    cli_take_cameras(r->p.line, folder);
     if (!cli_path_join(r->p.cameras, folder, "cameras.json")) return CLI_USAGE;
     if (realpath(folder, r->p.scene)) return CLI_OK;
     cli_error("cannot open the scene %s: %s", folder, strerror(errno));
@@ -548,10 +548,10 @@ static int find_cameras(pipeline_run *r)
 static int run_stages(pipeline_run *r)
 {
     int code = write_overview(r);
-    if (code == CLI_OK && cli_viewer_is_wanted(r->p.values))
-        code = cli_viewer_open(r->p.values, r->p.values->viewer_port, cli_names_value(r->p.values, "viewer"),
+    if (code == CLI_OK && cli_viewer_is_wanted(r->p.line))
+        code = cli_viewer_open(r->p.line, r->p.line->page->port, cli_names_value(r->p.line, "viewer"),
                                r->p.folder, &r->p.viewer);
-    if (code == CLI_OK && r->p.viewer) cli_viewer_tell(r->p.values, r->p.viewer);
+    if (code == CLI_OK && r->p.viewer) cli_viewer_tell(r->p.line, r->p.viewer);
     if (code == CLI_OK) code = find_cameras(r);
     for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) code = run_stage(r, i);
     if (code == CLI_OK) pipeline_unpublish(&r->p, r->files_before, r->files);
@@ -562,20 +562,17 @@ static int run_stages(pipeline_run *r)
     return code;
 }
 
-int cmd_pipeline(const cli_values *values)
+int cmd_pipeline(cli_line *line)
 {
-    if (!options_agree(values)) return CLI_USAGE;
-    int code = cli_ranks_check_pipeline(values);
+    if (!options_agree(line)) return CLI_USAGE;
+    int code = cli_ranks_check_pipeline(line);
     if (code != CLI_OK) return code;
     pipeline_run *r = calloc(1, sizeof *r);
-    cli_values *defaults = malloc(sizeof *defaults);
     code = CLI_FAILED;
-    if (r && defaults) {
-        cli_values_init(defaults);
-        r->p.values = values;
-        r->p.defaults = defaults;
+    if (r) {
+        r->p.line = line;
         r->lock = -1;
-        r->command = cli_command_text(values->command_line);
+        r->command = cli_command_text(line->command_line);
         code = prepare(r);
         if (code == CLI_OK) code = run_stages(r);
         json_decref(r->files);
@@ -587,6 +584,5 @@ int cmd_pipeline(const cli_values *values)
         cli_error("memory is exhausted");
     }
     free(r);
-    free(defaults);
     return code;
 }

@@ -37,43 +37,43 @@ static void print_choices(const splat_plan *plan, bool has_limit)
 }
 
 /* The command that trains like this: the run decides for itself what the command line does not. */
-static void print_command(const cli_values *values, const splat_train_options *o, const splat_plan *plan,
+static void print_command(const cli_line *line, const splat_train_options *o, const splat_plan *plan,
                           bool has_limit)
 {
     splat_train_options asked[1];
-    cli_asked_steps(values, asked);
-    char line[2 * CLI_PATH_MAX];
-    size_t n = (size_t)snprintf(line, sizeof line, "splatsmith train -s %s", values->scene.source_path);
-#define ADD(...) if (n < sizeof line) n += (size_t)snprintf(line + n, sizeof line - n, __VA_ARGS__)
-    if (values->scene.resolution != -1) ADD(" -r %d", values->scene.resolution);
-    if (values->scene.eval) ADD(" --eval");
-    if (cli_given(values, "iterations")) ADD(" --iterations %d", values->train.iterations);
-    if (strcmp(values->strategy, "default") != 0) ADD(" --strategy %s", values->strategy);
-    if (cli_given(values, "pixels_per_gaussian")) ADD(" --pixels_per_gaussian %g", (double)asked->pixels_per_gaussian);
+    cli_asked_steps(line, asked);
+    char text[2 * CLI_PATH_MAX];
+    size_t n = (size_t)snprintf(text, sizeof text, "splatsmith train -s %s", line->scene->source_path);
+#define ADD(...) if (n < sizeof text) n += (size_t)snprintf(text + n, sizeof text - n, __VA_ARGS__)
+    if (line->scene->resolution != -1) ADD(" -r %d", line->scene->resolution);
+    if (line->scene->eval) ADD(" --eval");
+    if (cli_given(line, "iterations")) ADD(" --iterations %d", line->train->iterations);
+    if (strcmp(line->training->strategy, "default") != 0) ADD(" --strategy %s", line->training->strategy);
+    if (cli_given(line, "pixels_per_gaussian")) ADD(" --pixels_per_gaussian %g", (double)asked->pixels_per_gaussian);
     if (o->sh_degree != 3) ADD(" --sh_degree %d", o->sh_degree);
-    if (values->gpus) ADD(" --gpus %s", values->gpus);
+    if (line->machine->gpus) ADD(" --gpus %s", line->machine->gpus);
     if (has_limit) ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);
-    if (cli_given(values, "data_device")) ADD(" --data_device %s", values->data_device);
-    if (cli_given(values, "sh_storage"))
+    if (cli_given(line, "data_device")) ADD(" --data_device %s", line->training->data_device);
+    if (cli_given(line, "sh_storage"))
         ADD(" --sh_storage %s", asked->sh_storage == SPLAT_SH_FLOAT16 ? "float16" : "float32");
-    if (cli_given(values, "optimizer_storage"))
+    if (cli_given(line, "optimizer_storage"))
         ADD(" --optimizer_storage %s",
             asked->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED ? "quantized" : "float32");
-    if (cli_given(values, "sh_offload")) ADD(" --sh_offload %s", asked->sh_offload ? "True" : "False");
-    size_t named = asked->target_gaussian_count ? asked->target_gaussian_count : values->n_gaussians;
+    if (cli_given(line, "sh_offload")) ADD(" --sh_offload %s", asked->sh_offload ? "True" : "False");
+    size_t named = asked->target_gaussian_count ? asked->target_gaussian_count : line->plan->n_gaussians;
     if (named) ADD(" --target_gaussian_count %zu", named < o->target_gaussian_count ? named : o->target_gaussian_count);
 #undef ADD
     cli_say("\nRecommended:");
-    cli_say("  %s", line);
+    cli_say("  %s", text);
 }
 
 #define USUAL_SHARE 0.95 /* a screen and the driver keep a little of a card */
 
 /* The limit: --vram_limit, else the card named or found. */
-static bool find_limit(const cli_values *values, const splat_context *context, splat_plan_options *options)
+static bool find_limit(const cli_line *line, const splat_context *context, splat_plan_options *options)
 {
-    const cli_limit *limit = &values->vram_limit;
-    size_t card = (size_t)values->device_memory.value;
+    const cli_limit *limit = &line->machine->vram_limit;
+    size_t card = (size_t)line->plan->device_memory.value;
     options->for_gpu = card > 0;
     if (card && limit->kind != CLI_LIMIT_BYTES) {
         double share = limit->kind == CLI_LIMIT_SHARE ? limit->value : USUAL_SHARE;
@@ -81,80 +81,82 @@ static bool find_limit(const cli_values *values, const splat_context *context, s
         return true;
     }
     const cli_limit free_memory = {.kind = CLI_LIMIT_FREE};
-    options->limit_bytes = cli_limit_bytes(limit->kind ? limit : &free_memory, context, values);
+    options->limit_bytes = cli_limit_bytes(limit->kind ? limit : &free_memory, context, line);
     if (!card || options->limit_bytes <= card) return true;
-    cli_error("--vram_limit %s is more than --device_memory %s", limit->text, values->device_memory.text);
+    cli_error("--vram_limit %s is more than --device_memory %s", limit->text, line->plan->device_memory.text);
     return false;
 }
 
 /* Of several GPUs: *n how many; 0: one. There need not be any here. */
-static bool read_gpus(const cli_values *values, size_t *n)
+static bool read_gpus(const cli_line *line, size_t *n)
 {
     char *end;
     *n = 0;
-    if (!values->gpus) return true;
-    const long count = strtol(values->gpus, &end, 10);
-    if (!*end && end != values->gpus && count >= 1 && count <= SPLAT_MAX_RANKS) {
+    if (!line->machine->gpus) return true;
+    const long count = strtol(line->machine->gpus, &end, 10);
+    if (!*end && end != line->machine->gpus && count >= 1 && count <= SPLAT_MAX_RANKS) {
         *n = (size_t)count;
         return true;
     }
-    cli_error("plan --gpus takes a number from 1 to %d, not %s", SPLAT_MAX_RANKS, values->gpus);
+    cli_error("plan --gpus takes a number from 1 to %d, not %s", SPLAT_MAX_RANKS, line->machine->gpus);
     return false;
 }
 
-static int plan_scene(const cli_values *values, splat_context *context, const splat_scene *scene)
+static int plan_scene(const cli_line *line, splat_context *context, const splat_scene *scene)
 {
     splat_plan_options options;
     splat_train_options chosen, afterwards;
     splat_plan plan;
     splat_error error;
     char bytes[32];
-    cli_asked_steps(values, &chosen);
+    cli_asked_steps(line, &chosen);
     splat_plan_init(&plan);
-    cli_plan_options(values, &options);
+    cli_plan_options(line, &options);
     splat_train_options_init_coarse(&afterwards, SPLAT_REGULARIZE_MULTIVIEW);
     options.afterwards = &afterwards;
-    if (!read_gpus(values, &options.n_ranks)) return CLI_USAGE;
+    if (!read_gpus(line, &options.n_ranks)) return CLI_USAGE;
     /* Named limits are those of cards: without a card found, one like those is planned for. */
-    if (!find_limit(values, context, &options)) return CLI_USAGE;
-    if (cli_given(values, "vram_limit") && !cli_names_cpu(values)) options.for_gpu = true;
+    if (!find_limit(line, context, &options)) return CLI_USAGE;
+    if (cli_given(line, "vram_limit") && !cli_names_cpu(line)) options.for_gpu = true;
     if (splat_plan_make(context, scene, &chosen, &options, &chosen, &plan, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_say("Plan for %zu Gaussians%s below %s on %s", plan.n_gaussians,
             plan.estimated ? " (estimated from the scene's points and photos; --gaussians N names them)" : "",
             cli_bytes(plan.limit_bytes, bytes),
-            values->device_memory.kind || options.for_gpu ? "a GPU" : "this machine");
+            line->plan->device_memory.kind || options.for_gpu ? "a GPU" : "this machine");
     print_rows(&plan);
     const bool is_shared = options.n_ranks > 1;
     /* Free memory of a machine without a GPU is no reason for a limit while the plan fits. */
-    const bool has_limit = options.for_gpu || values->vram_limit.kind || plan.n_choices > 0 ||
+    const bool has_limit = options.for_gpu || line->machine->vram_limit.kind || plan.n_choices > 0 ||
                            splat_context_get_pci_bus_id(context)[0];
     if (is_shared) cli_say("Each of %zu GPUs holds so much, below a limit of its own.", options.n_ranks);
     print_choices(&plan, has_limit);
     if (has_limit)
         cli_say("At most %zu rows of Gaussians fit%s, with all of that given up.", chosen.max_gaussians,
                 is_shared ? " on all of them" : "");
-    print_command(values, &chosen, &plan, has_limit);
+    print_command(line, &chosen, &plan, has_limit);
     return CLI_OK;
 }
 
-int cmd_plan(const cli_values *values)
+int cmd_plan(cli_line *line)
 {
-    splat_scene_options scene_options = values->scene;
+    splat_scene_options scene_options = *line->scene;
     splat_context *context = NULL;
     splat_scene *scene = NULL;
     splat_error error;
-    if (!values->scene.source_path) {
+    if (!line->scene->source_path) {
         cli_error(CLI_NO_SCENE);
         return CLI_USAGE;
     }
-    scene_options.seed = values->train.seed;
-    cli_values unlimited = *values; /* the limit is that of the planned run */
-    unlimited.vram_limit = (cli_limit){.kind = CLI_LIMIT_NONE};
+    scene_options.seed = line->train->seed;
+    cli_line unlimited = *line; /* the limit is that of the planned run */
+    cli_machine machine = *line->machine;
+    machine.vram_limit = (cli_limit){.kind = CLI_LIMIT_NONE};
+    unlimited.machine = &machine;
     int code = cli_context_create(&unlimited, &context);
     if (code == CLI_OK && splat_scene_open(context, &scene_options, &scene, &error) != SPLAT_OK)
         code = cli_report(&error);
-    if (code == CLI_OK) code = plan_scene(values, context, scene);
+    if (code == CLI_OK) code = plan_scene(line, context, scene);
     splat_scene_close(scene);
     splat_context_destroy(context);
     return code;

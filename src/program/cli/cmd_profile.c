@@ -123,20 +123,20 @@ static void print_savings(const splat_profile *p)
                 cli_bytes(p->savings[i].bytes, bytes), p->savings[i].cost);
 }
 
-int cmd_profile(const cli_values *values)
+int cmd_profile(cli_line *line)
 {
     char path[CLI_PATH_MAX];
     splat_profile *profile;
     splat_error error;
-    if (!values->operand) {
+    if (!line->operand) {
         cli_error("name a model folder, a tensor_profile_*.jsonl, or latest");
         return CLI_USAGE;
     }
-    if (values->profile_svg && cli_is_other_format(values->profile_svg, ".svg")) {
-        cli_error("--svg writes SVG; name a file like memory.svg, not '%s'", values->profile_svg);
+    if (line->profile->svg && cli_is_other_format(line->profile->svg, ".svg")) {
+        cli_error("--svg writes SVG; name a file like memory.svg, not '%s'", line->profile->svg);
         return CLI_USAGE;
     }
-    if (splat_profile_find(values->operand, values->profile_folder ? values->profile_folder : ".", path, sizeof path,
+    if (splat_profile_find(line->operand, line->profile->folder ? line->profile->folder : ".", path, sizeof path,
                            &error) != SPLAT_OK ||
         splat_profile_read(path, &profile, &error) != SPLAT_OK)
         return cli_report(&error);
@@ -150,9 +150,9 @@ int cmd_profile(const cli_values *values)
     print_fragmentation(profile);
     print_savings(profile);
     splat_status status = SPLAT_OK;
-    if (values->profile_svg) status = splat_profile_write_svg(profile, values->profile_svg, &error);
+    if (line->profile->svg) status = splat_profile_write_svg(profile, line->profile->svg, &error);
     splat_profile_free(profile);
     if (status != SPLAT_OK) return cli_report(&error);
-    if (values->profile_svg) cli_say("\nTimeline: %s", values->profile_svg);
+    if (line->profile->svg) cli_say("\nTimeline: %s", line->profile->svg);
     return CLI_OK;
 }

@@ -48,28 +48,26 @@ static void print_commands(const cli_option *option)
     puts("*");
 }
 
-static void print_option(const cli_option *option, const cli_values *defaults)
+static void print_option(const cli_option *option)
 {
     char text[CLI_TEXT_MAX];
     printf("* `%s`: ", cli_option_heading(option, text));
-    print_text(cli_option_text(option, defaults, text));
+    print_text(cli_option_text(option, text));
     putchar('.');
     print_range(option);
     print_commands(option);
 }
 
-int cmd_reference(const cli_values *values)
+int cmd_reference(cli_line *line)
 {
-    (void)values;
-    static cli_values defaults; /* large for a stack */
-    cli_values_init(&defaults);
+    (void)line;
     puts("# Options\n\n"
          "Every option of every command, with its range and, in italics, the commands that have it. This page is what\n"
          "`splatsmith reference` prints; `splatsmith help COMMAND all` has the options of one command.");
     for (int group = 0; group < CLI_N_GROUPS; group++) {
         printf("\n## %s\n\n", cli_group_titles[group]);
         for (size_t i = 0; i < cli_n_options; i++)
-            if ((int)cli_options[i].group == group) print_option(&cli_options[i], &defaults);
+            if ((int)cli_options[i].group == group) print_option(&cli_options[i]);
     }
     return CLI_OK;
 }

@@ -14,58 +14,58 @@ static bool is_folder(const char *path)
     return path && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static int gaussians_per_triangle(const cli_values *values)
+static int gaussians_per_triangle(const cli_line *line)
 {
-    return values->gaussians_per_triangle ? atoi(values->gaussians_per_triangle) : 1;
+    return line->refine->gaussians_per_triangle ? atoi(line->refine->gaussians_per_triangle) : 1;
 }
 
 /* SuGaR's three lengths, or the number; a time that is given wins, as there. */
-static int iterations_of(const cli_values *values)
+static int iterations_of(const cli_line *line)
 {
-    const char *time = values->refinement_time;
+    const char *time = line->refine->time;
     if (time) return strcmp(time, "short") == 0 ? 2000 : strcmp(time, "medium") == 0 ? 7000 : 15000;
-    return values->refinement_iterations ? values->refinement_iterations : 15000;
+    return line->refine->iterations ? line->refine->iterations : 15000;
 }
 
 /* ---------------------------------------------------------------- options */
 
 /* What the command line alone says. */
-static int begin_train_options(const cli_values *values, splat_train_options *options)
+static int begin_train_options(const cli_line *line, splat_train_options *options)
 {
     splat_train_options refine;
     double low[3], high[3], square = 0;
     bool has_box;
     splat_train_options_init_refine(&refine);
-    cli_asked_options(values, options);
-    cli_apply_preset(values, &refine, options);
+    cli_asked_options(line, options);
+    cli_apply_preset(line, &refine, options);
     options->regularizer = refine.regularizer;
     options->binding = refine.binding;
-    options->iterations = iterations_of(values);
-    options->refine.gaussians_per_triangle = gaussians_per_triangle(values);
-    if (!cli_read_box(values, &has_box, low, high)) return CLI_USAGE;
+    options->iterations = iterations_of(line);
+    options->refine.gaussians_per_triangle = gaussians_per_triangle(line);
+    if (!cli_read_box(line, &has_box, low, high)) return CLI_USAGE;
     for (int k = 0; k < 3 && has_box; k++) square += (high[k] - low[k]) * (high[k] - low[k]);
     options->refine.foreground_radius = (float)(0.5 * sqrt(square));
     return CLI_OK;
 }
 
-static int check_words(const cli_values *values)
+static int check_words(const cli_line *line)
 {
-    if (!values->mesh_file) {
-        cli_error(values->deform ? "give the folder of the refinement with -m" : "give the mesh with -m");
+    if (!line->model->mesh_file) {
+        cli_error(line->refine->deform ? "give the folder of the refinement with -m" : "give the mesh with -m");
         return CLI_USAGE;
     }
-    if (values->refinement_time && cli_given(values, "refinement_iterations"))
-        cli_notice("--refinement_time %s wins over --refinement_iterations", values->refinement_time);
-    if (cli_given(values, "kernel_size") && strcmp(values->render_mode, "mip") != 0)
+    if (line->refine->time && cli_given(line, "refinement_iterations"))
+        cli_notice("--refinement_time %s wins over --refinement_iterations", line->refine->time);
+    if (cli_given(line, "kernel_size") && strcmp(line->model->render_mode, "mip") != 0)
         cli_notice("--kernel_size has no effect without --render_mode mip");
     return CLI_OK;
 }
 
-int cli_check_refine(const cli_values *values)
+int cli_check_refine(const cli_line *line)
 {
     splat_train_options options;
     splat_error error;
-    int code = begin_train_options(values, &options);
+    int code = begin_train_options(line, &options);
     if (code != CLI_OK) return code;
     return splat_train_options_check(&options, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
@@ -82,34 +82,34 @@ static void stem_of(const char *path, char stem[128])
 }
 
 /* -o, or SuGaR's name: sugarfine_<mesh>_normalconsistency01_gaussperface1. */
-static bool choose_folder(const cli_values *values, char path[CLI_PATH_MAX])
+static bool choose_folder(const cli_line *line, char path[CLI_PATH_MAX])
 {
     char stem[128], factor[32], name[256];
-    bool has_model = is_folder(values->gs_output_dir);
-    const char *beside = has_model ? values->gs_output_dir : values->scene.source_path;
-    if (!values->output && !beside) {
+    bool has_model = is_folder(line->model->gs_output_dir);
+    const char *beside = has_model ? line->model->gs_output_dir : line->scene->source_path;
+    if (!line->output->path && !beside) {
         cli_error("give the folder to write with -o");
         return false;
     }
-    stem_of(values->mesh_file, stem);
+    stem_of(line->model->mesh_file, stem);
     snprintf(name, sizeof name, "sugarfine_%s_normalconsistency%s_gaussperface%d", stem,
-             splat_number_name(factor, values->train.refine.normal_consistency_factor),
-             gaussians_per_triangle(values));
-    return cli_choose_folder(path, values->output, beside, has_model ? "_mesh" : "_output",
-                             values->experiment_name ? values->experiment_name : name);
+             splat_number_name(factor, line->train->refine.normal_consistency_factor),
+             gaussians_per_triangle(line));
+    return cli_choose_folder(path, line->output->path, beside, has_model ? "_mesh" : "_output",
+                             line->output->experiment_name ? line->output->experiment_name : name);
 }
 
 /* The result is a model of its own: in the splat's folder the two would be one run to every later command; and what
  * lies in the folder of a run that begins anew is set aside, the mesh with it. */
-static int check_folder(const cli_values *values, const char *folder)
+static int check_folder(const cli_line *line, const char *folder)
 {
     const char *inside = NULL;
-    if (is_folder(values->gs_output_dir) && cli_lies_in(values->gs_output_dir, folder) &&
-        cli_lies_in(folder, values->gs_output_dir))
+    if (is_folder(line->model->gs_output_dir) && cli_lies_in(line->model->gs_output_dir, folder) &&
+        cli_lies_in(folder, line->model->gs_output_dir))
         inside = "the splat";
     char mesh[CLI_PATH_MAX];
     if (!cli_path_join(mesh, folder, "mesh.ply")) return CLI_USAGE;
-    if (cli_lies_in(values->mesh_file, mesh)) inside = "the mesh to begin with";
+    if (cli_lies_in(line->model->mesh_file, mesh)) inside = "the mesh to begin with";
     if (!inside) return CLI_OK;
     cli_error("%s lies in %s; name another folder for the result with -o", inside, folder);
     return CLI_USAGE;
@@ -118,54 +118,56 @@ static int check_folder(const cli_values *values, const char *folder)
 /* ---------------------------------------------------------------- training */
 
 /* The scene, by the model of -c or by -s; session->ply: a splat for colours, "" without. */
-static int open_scene(cli_session *session, const cli_values *values)
+static int open_scene(cli_session *session, const cli_line *line)
 {
     splat_error error;
-    cli_values own = *values;
-    bool has_model = is_folder(values->gs_output_dir);
-    own.model_path = has_model ? values->gs_output_dir : NULL;
-    own.ply = has_model ? NULL : values->gs_output_dir;
-    int code = has_model || own.ply ? cli_session_find_ply(session, &own) : CLI_OK;
-    if (code == CLI_OK) code = cli_context_create(values, &session->context);
+    cli_line own = *line;
+    cli_model model = *line->model;
+    bool has_model = is_folder(line->model->gs_output_dir);
+    model.model_path = has_model ? line->model->gs_output_dir : NULL;
+    own.model = &model;
+    model.ply = has_model ? NULL : line->model->gs_output_dir;
+    int code = has_model || model.ply ? cli_session_find_ply(session, &own) : CLI_OK;
+    if (code == CLI_OK) code = cli_context_create(line, &session->context);
     if (code == CLI_OK) code = cli_session_open_scene(session, &own, true);
     if (code != CLI_OK || !session->ply[0]) return code;
     return splat_scene_check_splat(session->scene, session->ply, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-static int start(cli_training *t, const cli_session *session, const cli_values *values)
+static int start(cli_training *t, const cli_session *session, const cli_line *line)
 {
     splat_error error;
     splat_refine_input input;
     splat_refine_input_init(&input);
-    input.mesh_path = values->mesh_file;
+    input.mesh_path = line->model->mesh_file;
     input.splat_path = session->ply[0] ? session->ply : NULL;
-    input.render_mode = strcmp(values->render_mode, "mip") == 0 ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC;
+    input.render_mode = strcmp(line->model->render_mode, "mip") == 0 ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC;
     if (splat_trainer_create(session->context, session->scene, &t->train_options, &t->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
-    if (!values->start_checkpoint && splat_trainer_start_refine(t->trainer, &input, &error) != SPLAT_OK)
+    if (!line->run->start_checkpoint && splat_trainer_start_refine(t->trainer, &input, &error) != SPLAT_OK)
         return cli_report(&error);
     return CLI_OK;
 }
 
-static int prepare(cli_training *t, cli_session *session, const cli_values *values)
+static int prepare(cli_training *t, cli_session *session, const cli_line *line)
 {
     splat_error error;
     splat_refine_info mesh;
-    int code = cli_check_refine(values);
-    if (code == CLI_OK && !choose_folder(values, t->model_path)) code = CLI_USAGE;
-    if (code == CLI_OK) code = check_folder(values, t->model_path);
+    int code = cli_check_refine(line);
+    if (code == CLI_OK && !choose_folder(line, t->model_path)) code = CLI_USAGE;
+    if (code == CLI_OK) code = check_folder(line, t->model_path);
     if (code != CLI_OK) return code;
-    if (splat_refine_describe(values->mesh_file, gaussians_per_triangle(values), &mesh, &error) != SPLAT_OK)
+    if (splat_refine_describe(line->model->mesh_file, gaussians_per_triangle(line), &mesh, &error) != SPLAT_OK)
         return cli_report(&error);
-    code = open_scene(session, values);
+    code = open_scene(session, line);
     if (code != CLI_OK) return code;
-    begin_train_options(values, &t->train_options);
+    begin_train_options(line, &t->train_options);
     t->scene_options = session->scene_options;
-    code = cli_plan_bound(values, session->context, session->scene, mesh.n_gaussians, mesh.n_vertices,
+    code = cli_plan_bound(line, session->context, session->scene, mesh.n_gaussians, mesh.n_vertices,
                           &t->train_options);
-    if (code == CLI_OK) code = start(t, session, values);
+    if (code == CLI_OK) code = start(t, session, line);
     if (code == CLI_OK)
-        cli_say("Mesh: %s, %zu vertices, %zu triangles, %zu Gaussians", values->mesh_file, mesh.n_vertices,
+        cli_say("Mesh: %s, %zu vertices, %zu triangles, %zu Gaussians", line->model->mesh_file, mesh.n_vertices,
                 mesh.n_faces, mesh.n_gaussians);
     return code;
 }
@@ -186,33 +188,33 @@ static bool mesh_beside(const char *splat, char path[CLI_PATH_MAX])
     return cli_path_join(path, folder, "mesh.ply");
 }
 
-static int deform(const cli_values *values)
+static int deform(const cli_line *line)
 {
     char splat[CLI_PATH_MAX], mesh[CLI_PATH_MAX];
     int iteration;
     splat_error error;
-    if (!values->output) {
+    if (!line->output->path) {
         cli_error("give the splat to write with -o");
         return CLI_USAGE;
     }
-    if (splat_model_check_path(values->output, &error) != SPLAT_OK ||
-        splat_model_find_iteration(values->mesh_file, values->iteration, splat, sizeof splat, &iteration, &error) !=
-            SPLAT_OK)
+    if (splat_model_check_path(line->output->path, &error) != SPLAT_OK ||
+        splat_model_find_iteration(line->model->mesh_file, line->model->iteration, splat, sizeof splat, &iteration,
+                                   &error) != SPLAT_OK)
         return cli_report(&error);
     if (!mesh_beside(splat, mesh)) return CLI_USAGE;
     if (!cli_path_exists(mesh)) {
-        cli_error("%s does not exist: %s is no folder of a refinement", mesh, values->mesh_file);
+        cli_error("%s does not exist: %s is no folder of a refinement", mesh, line->model->mesh_file);
         return CLI_FAILED;
     }
-    if (splat_refine_deform(splat, mesh, values->deform, values->output, NULL, &error) != SPLAT_OK)
+    if (splat_refine_deform(splat, mesh, line->refine->deform, line->output->path, NULL, &error) != SPLAT_OK)
         return cli_report(&error);
-    cli_say("The Gaussians of %s on %s: %s", splat, values->deform, values->output);
+    cli_say("The Gaussians of %s on %s: %s", splat, line->refine->deform, line->output->path);
     return CLI_OK;
 }
 
-int cmd_refine(const cli_values *values)
+int cmd_refine(cli_line *line)
 {
-    int code = check_words(values);
+    int code = check_words(line);
     if (code != CLI_OK) return code;
-    return values->deform ? deform(values) : cli_training_of_session(values, prepare, tell_mesh);
+    return line->refine->deform ? deform(line) : cli_training_of_session(line, prepare, tell_mesh);
 }

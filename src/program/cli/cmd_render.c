@@ -110,7 +110,7 @@ static int render_set(cli_session *session, const char *folder, splat_view_set s
     return code;
 }
 
-static int render_mesh_set(cli_session *session, const cli_values *values, const char *folder, splat_view_set set,
+static int render_mesh_set(cli_session *session, const cli_line *line, const char *folder, splat_view_set set,
                            unsigned what)
 {
     bool is_test = set == SPLAT_VIEWS_TEST;
@@ -119,7 +119,7 @@ static int render_mesh_set(cli_session *session, const cli_values *values, const
     splat_error error;
     if (c.total == 0) return CLI_OK;
     const splat_view_job job = counted_job(set, &c);
-    splat_status status = splat_mesh_views_write(session->scene, values->mesh_file, &job, what, &values->mesh_draw,
+    splat_status status = splat_mesh_views_write(session->scene, line->model->mesh_file, &job, what, line->mesh_draw,
                                                  folder, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
@@ -128,23 +128,23 @@ static int render_mesh_set(cli_session *session, const cli_values *values, const
 }
 
 /* Of the splat, or of --mesh. */
-static int render(cli_session *session, const cli_values *values, unsigned what)
+static int render(cli_session *session, const cli_line *line, unsigned what)
 {
-    const char *folder = values->output ? values->output : values->model_path;
-    const bool skipped[2] = {values->skip_train, values->skip_test};
-    const bool own = strcmp(values->render_exposure, "own") == 0;
+    const char *folder = line->output->path ? line->output->path : line->model->model_path;
+    const bool skipped[2] = {line->render->skip_train, line->render->skip_test};
+    const bool own = strcmp(line->render->exposure, "own") == 0;
     char exposures[CLI_PATH_MAX];
     int code = CLI_OK;
-    if (own && !cli_session_find_exposures(session, values, exposures)) {
+    if (own && !cli_session_find_exposures(session, line, exposures)) {
         cli_error("there is no exposure.json beside the splat: it was trained without --exposure");
         return CLI_USAGE;
     }
-    if (values->skip_train && !values->skip_test && session->scene_info.n_test == 0)
+    if (line->render->skip_train && !line->render->skip_test && session->scene_info.n_test == 0)
         cli_notice("there are no test views, so nothing is rendered");
     for (int i = 0; i < 2 && code == CLI_OK; i++) {
         splat_view_set set = i ? SPLAT_VIEWS_TEST : SPLAT_VIEWS_TRAIN;
         if (skipped[i]) continue;
-        code = values->mesh_file ? render_mesh_set(session, values, folder, set, what)
+        code = line->model->mesh_file ? render_mesh_set(session, line, folder, set, what)
                                  : render_set(session, folder, set, what, own ? exposures : NULL);
     }
     return code;
@@ -166,27 +166,27 @@ static bool read_perturbation(const char *text, splat_random_views_options *opti
     return false;
 }
 
-static int render_random_views(cli_session *session, const cli_values *values)
+static int render_random_views(cli_session *session, const cli_line *line)
 {
-    splat_random_views_options options = values->random_views;
+    splat_random_views_options options = line->render->random_views;
     char folder[CLI_PATH_MAX], name[64];
     splat_error error;
     splat_status status;
-    if (!read_perturbation(values->perturb, &options)) return CLI_USAGE;
-    if (values->mesh_file)
+    if (!read_perturbation(line->render->perturb, &options)) return CLI_USAGE;
+    if (line->model->mesh_file)
         snprintf(name, sizeof name, "random/mesh");
     else
         snprintf(name, sizeof name, "random/ours_%d", session->iteration);
-    if (values->output)
-        snprintf(folder, sizeof folder, "%s", values->output);
-    else if (!cli_path_join(folder, values->model_path, name))
+    if (line->output->path)
+        snprintf(folder, sizeof folder, "%s", line->output->path);
+    else if (!cli_path_join(folder, line->model->model_path, name))
         return CLI_USAGE;
     cli_counter c = cli_counter_start("rendering random views", options.n);
     options.visit = cli_count_view;
     options.user = &c;
-    if (values->mesh_file)
-        status = splat_mesh_random_views_write(session->scene, values->mesh_file, &values->mesh_draw, &options, folder,
-                                               &error);
+    if (line->model->mesh_file)
+        status = splat_mesh_random_views_write(session->scene, line->model->mesh_file, line->mesh_draw, &options,
+                                               folder, &error);
     else
         status = splat_random_views_write(session->model, session->scene, &options, folder, &error);
     cli_progress_end();
@@ -198,27 +198,28 @@ static int render_random_views(cli_session *session, const cli_values *values)
 
 /* ---------------------------------------------------------------- a camera path */
 
-static int write_path(cli_session *session, const cli_values *values, bool white)
+static int write_path(cli_session *session, const cli_line *line, bool white)
 {
     char folder[CLI_PATH_MAX], name[64];
     splat_error error;
     size_t n;
     const float background[3] = {white, white, white};
-    if (values->mesh_file)
+    if (line->model->mesh_file)
         snprintf(name, sizeof name, "path/mesh");
     else
         snprintf(name, sizeof name, "path/ours_%d", session->iteration);
-    if (values->output)
-        snprintf(folder, sizeof folder, "%s", values->output);
-    else if (!cli_path_join(folder, values->model_path, name))
+    if (line->output->path)
+        snprintf(folder, sizeof folder, "%s", line->output->path);
+    else if (!cli_path_join(folder, line->model->model_path, name))
         return CLI_USAGE;
-    if (splat_path_describe(values->camera_path, &n, &error) != SPLAT_OK) return cli_report(&error);
+    if (splat_path_describe(line->render->camera_path, &n, &error) != SPLAT_OK) return cli_report(&error);
     cli_counter c = cli_counter_start("rendering the path", n);
     const splat_view_job job = counted_job(SPLAT_VIEWS_TEST, &c);
-    splat_status status =
-        values->mesh_file ? splat_mesh_path_write(session->context, values->mesh_file, &values->mesh_draw,
-                                                  values->camera_path, background, &job, folder, &error)
-                          : splat_path_write(session->model, values->camera_path, background, &job, folder, &error);
+    splat_status status = line->model->mesh_file
+                              ? splat_mesh_path_write(session->context, line->model->mesh_file, line->mesh_draw,
+                                                      line->render->camera_path, background, &job, folder, &error)
+                              : splat_path_write(session->model, line->render->camera_path, background, &job, folder,
+                                                 &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%zu picture%s in %s", n, cli_plural(n), folder);
@@ -226,44 +227,46 @@ static int write_path(cli_session *session, const cli_values *values, bool white
 }
 
 /* A context for a mesh; false, with a message, when an option of GPUs is given. */
-static bool needs_no_gpu(const cli_values *values)
+static bool needs_no_gpu(const cli_line *line)
 {
     static const char *const on_gpu[] = {"backend", "gpu", "vram_limit"};
-    return !cli_is_any_given(values, on_gpu, sizeof on_gpu / sizeof on_gpu[0], "--mesh", "a mesh is drawn on the CPU");
+    return !cli_is_any_given(line, on_gpu, sizeof on_gpu / sizeof on_gpu[0], "--mesh", "a mesh is drawn on the CPU");
 }
 
-static int open_for_mesh(cli_session *session, const cli_values *values, bool has_scene)
+static int open_for_mesh(cli_session *session, const cli_line *line, bool has_scene)
 {
-    cli_values on_cpu = *values;
+    cli_line on_cpu = *line;
+    cli_machine machine = *line->machine;
     memset(session, 0, sizeof *session);
-    on_cpu.context.backend = "cpu";
+    machine.context.backend = "cpu";
+    on_cpu.machine = &machine;
     int code = cli_context_create(&on_cpu, &session->context);
-    return code == CLI_OK && has_scene ? cli_session_open_scene(session, values, false) : code;
+    return code == CLI_OK && has_scene ? cli_session_open_scene(session, line, false) : code;
 }
 
 /* Needs the splat or the mesh, and of a scene only its background. */
-static int render_path(const cli_values *values)
+static int render_path(const cli_line *line)
 {
     static const char *const others[] = {"random_views", "perturb", "seed", "what", "skip_train", "skip_test",
                                          "exposure"};
-    const bool has_scene = values->model_path || values->scene.source_path;
+    const bool has_scene = line->model->model_path || line->scene->source_path;
     cli_session session;
     int code;
-    if (cli_is_any_given(values, others, sizeof others / sizeof others[0], "it",
+    if (cli_is_any_given(line, others, sizeof others / sizeof others[0], "it",
                          "--path renders colours along the path") ||
-        !cli_check_mesh_options(values) || (values->mesh_file && !needs_no_gpu(values)))
+        !cli_check_mesh_options(line) || (line->model->mesh_file && !needs_no_gpu(line)))
         return CLI_USAGE;
-    if (!values->output && !values->model_path) {
+    if (!line->output->path && !line->model->model_path) {
         cli_error("give the model folder with -m, or --ply FILE or --mesh FILE with -o FOLDER");
         return CLI_USAGE;
     }
-    if (values->mesh_file)
-        code = open_for_mesh(&session, values, has_scene);
+    if (line->model->mesh_file)
+        code = open_for_mesh(&session, line, has_scene);
     else
-        code = has_scene ? cli_session_open(&session, values, false) : cli_session_open_splat(&session, values);
+        code = has_scene ? cli_session_open(&session, line, false) : cli_session_open_splat(&session, line);
     if (code == CLI_OK)
-        code = write_path(&session, values, has_scene ? session.scene_options.white_background
-                                                      : values->scene.white_background);
+        code = write_path(&session, line, has_scene ? session.scene_options.white_background
+                                                      : line->scene->white_background);
     cli_session_close(&session);
     return code;
 }
@@ -271,96 +274,97 @@ static int render_path(const cli_values *values)
 /* ---------------------------------------------------------------- a mesh instead of the splat */
 
 /* Needs the scene alone, and no GPU. */
-static int render_mesh(const cli_values *values, unsigned what)
+static int render_mesh(const cli_line *line, unsigned what)
 {
     cli_session session;
-    if (!needs_no_gpu(values)) return CLI_USAGE;
-    if (!values->output && !values->model_path) {
+    if (!needs_no_gpu(line)) return CLI_USAGE;
+    if (!line->output->path && !line->model->model_path) {
         cli_error("give the model folder with -m, or the scene with -s and a folder for the pictures with -o");
         return CLI_USAGE;
     }
-    int code = open_for_mesh(&session, values, true);
+    int code = open_for_mesh(&session, line, true);
     if (code == CLI_OK)
-        code = values->random_views.n ? render_random_views(&session, values) : render(&session, values, what);
+        code = line->render->random_views.n ? render_random_views(&session, line) : render(&session, line, what);
     cli_session_close(&session);
     return code;
 }
 
-int cmd_render(const cli_values *values)
+int cmd_render(cli_line *line)
 {
     cli_session session;
-    bool random = values->random_views.n > 0;
+    bool random = line->render->random_views.n > 0;
     unsigned what;
-    if (values->camera_path) return render_path(values);
-    if (!read_what(values->what, values->mesh_file != NULL, &what)) return CLI_USAGE;
-    if (!random && (values->perturb || cli_given(values, "seed"))) {
+    if (line->render->camera_path) return render_path(line);
+    if (!read_what(line->render->what, line->model->mesh_file != NULL, &what)) return CLI_USAGE;
+    if (!random && (line->render->perturb || cli_given(line, "seed"))) {
         cli_error("--perturb and --seed need --random_views N");
         return CLI_USAGE;
     }
-    if (random && what != kind_bit(0, values->mesh_file != NULL)) {
+    if (random && what != kind_bit(0, line->model->mesh_file != NULL)) {
         cli_error("--random_views writes colours only; --what goes without it");
         return CLI_USAGE;
     }
-    if (random && (values->skip_train || values->skip_test)) {
+    if (random && (line->render->skip_train || line->render->skip_test)) {
         cli_error("--random_views writes no views of the scene; --skip_train and --skip_test go without it");
         return CLI_USAGE;
     }
-    if (!cli_check_mesh_options(values)) return CLI_USAGE;
-    if (cli_given(values, "exposure") && (values->mesh_file || random)) {
+    if (!cli_check_mesh_options(line)) return CLI_USAGE;
+    if (cli_given(line, "exposure") && (line->model->mesh_file || random)) {
         cli_error("--exposure is for the scene's views of a splat; --mesh and --random_views go without it");
         return CLI_USAGE;
     }
-    if (cli_given(values, "exposure") && !(what & WHAT_RGB)) {
+    if (cli_given(line, "exposure") && !(what & WHAT_RGB)) {
         cli_error("--exposure changes colours, which --what leaves out");
         return CLI_USAGE;
     }
-    if (values->mesh_file) return render_mesh(values, what);
-    if (!values->output && !values->model_path) {
+    if (line->model->mesh_file) return render_mesh(line, what);
+    if (!line->output->path && !line->model->model_path) {
         cli_error("give the model folder with -m, or --ply FILE -s SCENE -o FOLDER");
         return CLI_USAGE;
     }
-    int code = cli_session_open(&session, values, false);
-    if (code == CLI_OK) code = random ? render_random_views(&session, values) : render(&session, values, what);
+    int code = cli_session_open(&session, line, false);
+    if (code == CLI_OK) code = random ? render_random_views(&session, line) : render(&session, line, what);
     cli_session_close(&session);
     return code;
 }
 
-static int write_sheet(const cli_session *session, const cli_values *values)
+static int write_sheet(const cli_session *session, const cli_line *line)
 {
     splat_error error;
-    size_t n_views = (size_t)values->n_sheet_views;
-    splat_status status =
-        values->mesh_file ? splat_mesh_contact_sheet_write(session->scene, values->mesh_file, &values->mesh_draw,
-                                                           session->model, n_views, values->output, &error)
-                          : splat_contact_sheet_write(session->model, session->scene, n_views, values->output, &error);
+    size_t n_views = (size_t)line->sheet->n_views;
+    splat_status status = line->model->mesh_file
+                              ? splat_mesh_contact_sheet_write(session->scene, line->model->mesh_file, line->mesh_draw,
+                                                               session->model, n_views, line->output->path, &error)
+                              : splat_contact_sheet_write(session->model, session->scene, n_views, line->output->path,
+                                                          &error);
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("%s", values->output);
+    cli_say("%s", line->output->path);
     return CLI_OK;
 }
 
-static int open_without_splat(cli_session *session, const cli_values *values)
+static int open_without_splat(cli_session *session, const cli_line *line)
 {
     memset(session, 0, sizeof *session);
-    int code = cli_context_create(values, &session->context);
-    return code == CLI_OK ? cli_session_open_scene(session, values, true) : code;
+    int code = cli_context_create(line, &session->context);
+    return code == CLI_OK ? cli_session_open_scene(session, line, true) : code;
 }
 
-int cmd_contact_sheet(const cli_values *values)
+int cmd_contact_sheet(cli_line *line)
 {
     cli_session session;
-    if (!values->output) {
+    if (!line->output->path) {
         cli_error("give the PNG or JPEG to write with -o");
         return CLI_USAGE;
     }
-    if (cli_is_other_format(values->output, ".png") && cli_is_other_format(values->output, ".jpg") &&
-        cli_is_other_format(values->output, ".jpeg")) {
-        cli_error("contact-sheet writes PNG and JPEG; name a file like sheet.png, not '%s'", values->output);
+    if (cli_is_other_format(line->output->path, ".png") && cli_is_other_format(line->output->path, ".jpg") &&
+        cli_is_other_format(line->output->path, ".jpeg")) {
+        cli_error("contact-sheet writes PNG and JPEG; name a file like sheet.png, not '%s'", line->output->path);
         return CLI_USAGE;
     }
-    if (!cli_check_mesh_draw(values)) return CLI_USAGE;
-    bool of_mesh_alone = values->mesh_file && !values->model_path && !values->ply;
-    int code = of_mesh_alone ? open_without_splat(&session, values) : cli_session_open(&session, values, true);
-    if (code == CLI_OK) code = write_sheet(&session, values);
+    if (!cli_check_mesh_draw(line)) return CLI_USAGE;
+    bool of_mesh_alone = line->model->mesh_file && !line->model->model_path && !line->model->ply;
+    int code = of_mesh_alone ? open_without_splat(&session, line) : cli_session_open(&session, line, true);
+    if (code == CLI_OK) code = write_sheet(&session, line);
     cli_session_close(&session);
     return code;
 }

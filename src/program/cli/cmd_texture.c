@@ -22,35 +22,35 @@ static bool tell(void *user, const char *stage, double fraction)
     return true;
 }
 
-static bool find_mesh(const cli_values *values, texture_paths *paths)
+static bool find_mesh(const cli_line *line, texture_paths *paths)
 {
     char inside[CLI_PATH_MAX];
-    if (!values->model_path) {
+    if (!line->model->model_path) {
         cli_error("give the folder that refine wrote, or a mesh, with -m");
         return false;
     }
-    if (!cli_path_join(inside, values->model_path, ".")) return false;
+    if (!cli_path_join(inside, line->model->model_path, ".")) return false;
     paths->is_folder = cli_path_exists(inside);
-    if (paths->is_folder) return cli_path_join(paths->mesh, values->model_path, "mesh.ply");
-    if (snprintf(paths->mesh, sizeof paths->mesh, "%s", values->model_path) < (int)sizeof paths->mesh) return true;
-    cli_error("the path %.200s... is too long", values->model_path);
+    if (paths->is_folder) return cli_path_join(paths->mesh, line->model->model_path, "mesh.ply");
+    if (snprintf(paths->mesh, sizeof paths->mesh, "%s", line->model->model_path) < (int)sizeof paths->mesh) return true;
+    cli_error("the path %.200s... is too long", line->model->model_path);
     return false;
 }
 
 /* The words of -o, checked before the work, which takes minutes. */
-static bool choose_outputs(const cli_values *values, texture_paths *paths)
+static bool choose_outputs(const cli_line *line, texture_paths *paths)
 {
     splat_error error;
-    if (!values->output && !paths->is_folder) {
+    if (!line->output->path && !paths->is_folder) {
         cli_error("give the file to write with -o (such as mesh.glb; several with commas between)");
         return false;
     }
-    if (values->output) {
-        if (snprintf(paths->words, sizeof paths->words, "%s", values->output) >= (int)sizeof paths->words) {
-            cli_error("the path %.200s... is too long", values->output);
+    if (line->output->path) {
+        if (snprintf(paths->words, sizeof paths->words, "%s", line->output->path) >= (int)sizeof paths->words) {
+            cli_error("the path %.200s... is too long", line->output->path);
             return false;
         }
-    } else if (!cli_path_join(paths->words, values->model_path, "textured.glb")) {
+    } else if (!cli_path_join(paths->words, line->model->model_path, "textured.glb")) {
         return false;
     }
     for (char *at = strtok(paths->words, ","); at; at = strtok(NULL, ",")) {
@@ -69,18 +69,18 @@ static bool choose_outputs(const cli_values *values, texture_paths *paths)
 }
 
 /* The bound Gaussians: those of --ply, else of the folder, where there are some. */
-static int open_model(cli_session *session, const cli_values *values, const texture_paths *paths)
+static int open_model(cli_session *session, const cli_line *line, const texture_paths *paths)
 {
     splat_error error;
     int iteration;
-    bool is_needed = values->ply || values->texture.bake == SPLAT_BAKE_GAUSSIANS;
-    if (!values->ply && (!paths->is_folder ||
-                         splat_model_find_iteration(values->model_path, values->iteration, session->ply,
+    bool is_needed = line->model->ply || line->texture->bake == SPLAT_BAKE_GAUSSIANS;
+    if (!line->model->ply && (!paths->is_folder ||
+                         splat_model_find_iteration(line->model->model_path, line->model->iteration, session->ply,
                                                     sizeof session->ply, &iteration, &error) != SPLAT_OK)) {
         if (is_needed) cli_error("--bake gaussians needs the splat that is bound to the mesh; name it with -c");
         return is_needed ? CLI_USAGE : CLI_OK;
     }
-    const char *path = values->ply ? values->ply : session->ply;
+    const char *path = line->model->ply ? line->model->ply : session->ply;
     if (splat_model_load(session->context, path, &session->model, &error) != SPLAT_OK) return cli_report(&error);
     return CLI_OK;
 }
@@ -104,15 +104,15 @@ static void say_texture(const splat_texture_options *options, const splat_textur
     for (size_t i = 0; i < paths->n; i++) cli_say("  %s", paths->outputs[i]);
 }
 
-static int make(cli_session *session, const cli_values *values, const texture_paths *paths)
+static int make(cli_session *session, const cli_line *line, const texture_paths *paths)
 {
-    splat_texture_options options = values->texture;
+    splat_texture_options options = *line->texture;
     splat_texture_info info;
     splat_error error;
     char time_text[32];
     cli_counter counter = cli_counter_start("texture", 0);
     double begin = cli_seconds();
-    options.max_host_bytes = (uint64_t)(values->max_host_memory * SPLAT_GIB);
+    options.max_host_bytes = (uint64_t)(line->surface->max_host_memory * SPLAT_GIB);
     options.progress = tell;
     options.progress_user = &counter;
     splat_status status = splat_texture_make(session->context, session->scene, paths->mesh, session->model, &options,
@@ -124,29 +124,30 @@ static int make(cli_session *session, const cli_values *values, const texture_pa
     return CLI_OK;
 }
 
-int cli_check_texture(const cli_values *values)
+int cli_check_texture(const cli_line *line)
 {
     splat_error error;
-    return splat_texture_options_check(&values->texture, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+    return splat_texture_options_check(line->texture, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-int cmd_texture(const cli_values *values)
+int cmd_texture(cli_line *line)
 {
-    static cli_values for_scene; /* large for a stack */
-    static texture_paths paths;
+    static texture_paths paths; /* large for a stack */
+    cli_line for_scene = *line;
+    cli_model model = *line->model;
     cli_session session;
     memset(&session, 0, sizeof session);
     memset(&paths, 0, sizeof paths);
-    session.outcome = values->outcome;
-    int code = cli_check_texture(values);
+    session.outcome = line->outcome;
+    int code = cli_check_texture(line);
     if (code != CLI_OK) return code;
-    if (!find_mesh(values, &paths) || !choose_outputs(values, &paths)) return CLI_USAGE;
-    for_scene = *values;
-    if (!paths.is_folder) for_scene.model_path = NULL;
-    code = cli_context_create(values, &session.context);
+    if (!find_mesh(line, &paths) || !choose_outputs(line, &paths)) return CLI_USAGE;
+    if (!paths.is_folder) model.model_path = NULL;
+    for_scene.model = &model;
+    code = cli_context_create(line, &session.context);
     if (code == CLI_OK) code = cli_session_open_scene(&session, &for_scene, true);
-    if (code == CLI_OK) code = open_model(&session, values, &paths);
-    if (code == CLI_OK) code = make(&session, values, &paths);
+    if (code == CLI_OK) code = open_model(&session, line, &paths);
+    if (code == CLI_OK) code = make(&session, line, &paths);
     cli_session_close(&session);
     return code;
 }

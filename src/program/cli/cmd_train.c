@@ -9,20 +9,21 @@
 #include <time.h>
 
 /* What the table cannot say about single options. Prints the reason. */
-static bool options_agree(const cli_values *values)
+static bool options_agree(const cli_line *line)
 {
-    const char *name = values->experiment_name;
-    if (values->train.resample_gt_image && !values->train.ray_jitter) {
+    const char *name = line->output->experiment_name;
+    if (line->train->resample_gt_image && !line->train->ray_jitter) {
         cli_error("--resample_gt_image needs --ray_jitter");
     } else if (name && (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)) {
         cli_error("--experiment_name takes the name of a folder without a slash, not '%s'", name);
-    } else if (!values->scene.source_path && !values->eval_only) {
+    } else if (!line->scene->source_path && !line->training->eval_only) {
         cli_error(CLI_NO_SCENE);
-    } else if (values->eval_only && !values->model_path && !(values->scene.source_path && name)) {
+    } else if (line->training->eval_only && !line->model->model_path && !(line->scene->source_path && name)) {
         cli_error("--eval_only needs the model folder: give it with -m");
-    } else if (values->delete_first && values->start_checkpoint && strcmp(values->start_checkpoint, "latest") == 0) {
+    } else if (line->output->delete_first && line->run->start_checkpoint &&
+               strcmp(line->run->start_checkpoint, "latest") == 0) {
         cli_error("--delete_first and --start_checkpoint latest exclude each other: the checkpoint would be deleted");
-    } else if (values->eval_only && values->delete_first) {
+    } else if (line->training->eval_only && line->output->delete_first) {
         cli_error("--eval_only and --delete_first exclude each other: the model to measure would be deleted");
     } else {
         return true;
@@ -30,29 +31,29 @@ static bool options_agree(const cli_values *values)
     return false;
 }
 
-static void tell_without_effect(const cli_values *values)
+static void tell_without_effect(const cli_line *line)
 {
-    if ((cli_given(values, "llffhold") || cli_given(values, "test_camera_count")) && !values->scene.eval &&
-        !values->eval_only)
+    if ((cli_given(line, "llffhold") || cli_given(line, "test_camera_count")) && !line->scene->eval &&
+        !line->training->eval_only)
         cli_notice("without --eval no test views are held out");
-    if (values->experiment_name && values->model_path)
+    if (line->output->experiment_name && line->model->model_path)
         cli_notice("--experiment_name has no effect: -m names the model folder");
 }
 
-int cli_check_train(const cli_values *values)
+int cli_check_train(const cli_line *line)
 {
     splat_train_options options;
     splat_error error;
-    if (!options_agree(values)) return CLI_USAGE;
-    cli_asked_steps(values, &options);
+    if (!options_agree(line)) return CLI_USAGE;
+    cli_asked_steps(line, &options);
     return splat_train_options_check(&options, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
 /* -m, or <scene>_output/<experiment name or date_time>. */
-static bool choose_model_path(const cli_values *values, char path[CLI_PATH_MAX])
+static bool choose_model_path(const cli_line *line, char path[CLI_PATH_MAX])
 {
     char stamp[32];
-    const char *name = values->experiment_name;
+    const char *name = line->output->experiment_name;
     if (!name) {
         time_t now = time(NULL);
         struct tm local;
@@ -60,45 +61,44 @@ static bool choose_model_path(const cli_values *values, char path[CLI_PATH_MAX])
         strftime(stamp, sizeof stamp, "%Y%m%d_%H%M%S", &local);
         name = stamp;
     }
-    return cli_choose_folder(path, values->model_path, values->scene.source_path, "_output", name);
+    return cli_choose_folder(path, line->model->model_path, line->scene->source_path, "_output", name);
 }
 
 /* Opens everything that the run needs. With --delete_first the run itself deletes, after its first step: a mistake must
  * not cost the old result. */
-static int prepare(cli_training *j, const cli_values *values)
+static int prepare(cli_training *j, const cli_line *line)
 {
     splat_error error;
     int code = CLI_OK;
-    if (values->delete_first)
-        code = cli_check_deletable(j->model_path, values->scene.source_path, values->start_checkpoint);
-    if (code == CLI_OK) code = cli_context_create(values, &j->context);
+    if (line->output->delete_first)
+        code = cli_check_deletable(j->model_path, line->scene->source_path, line->run->start_checkpoint);
+    if (code == CLI_OK) code = cli_context_create(line, &j->context);
     if (code != CLI_OK) return code;
     if (splat_scene_open(j->context, &j->scene_options, &j->scene, &error) != SPLAT_OK) return cli_report(&error);
-    cli_asked_steps(values, &j->train_options);
-    code = cli_plan_training(values, j->context, j->scene, 0, &j->train_options);
-    if (code == CLI_OK) code = cli_ranks_start_gpus(values, j->scene, &j->train_options, &j->workers);
+    cli_asked_steps(line, &j->train_options);
+    code = cli_plan_training(line, j->context, j->scene, 0, &j->train_options);
+    if (code == CLI_OK) code = cli_ranks_start_gpus(line, j->scene, &j->train_options, &j->workers);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(j->context, j->scene, &j->train_options, &j->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_training_describe(j);
-    j->run_options.delete_first = values->delete_first;
+    j->run_options.delete_first = line->output->delete_first;
     return CLI_OK;
 }
 
-static int eval_only(const cli_training *j, const cli_values *values)
+static int eval_only(const cli_training *j, cli_line *line)
 {
-    cli_values copy = *values;
-    copy.model_path = j->model_path;
-    return cmd_eval(&copy);
+    line->model->model_path = j->model_path;
+    return cmd_eval(line);
 }
 
 /* The checkpoint may lie some steps before the end; those are made again. */
-static void tell_finished(const cli_training *j, const cli_values *values)
+static void tell_finished(const cli_training *j, const cli_line *line)
 {
     splat_error error;
     char path[CLI_PATH_MAX], checkpoint[CLI_PATH_MAX];
     int iteration = 0, last = j->train_options.iterations;
-    if (!values->start_checkpoint || strcmp(values->start_checkpoint, "latest") != 0 || values->outcome) return;
+    if (!line->run->start_checkpoint || strcmp(line->run->start_checkpoint, "latest") != 0 || line->outcome) return;
     if (splat_model_find_iteration(j->model_path, -1, path, sizeof path, &iteration, &error) != SPLAT_OK) return;
     snprintf(checkpoint, sizeof checkpoint, "%.4000s/chkpnt%d.splatsmith", j->model_path, last);
     if (iteration >= last && !cli_path_exists(checkpoint))
@@ -106,68 +106,63 @@ static void tell_finished(const cli_training *j, const cli_values *values)
                    "again", j->model_path, path);
 }
 
-static int run_job(cli_training *j, const cli_values *values)
+static int run_job(cli_training *j, cli_line *line)
 {
-    if (!j->model_path[0] && !choose_model_path(values, j->model_path)) return CLI_USAGE;
-    if (values->eval_only) return eval_only(j, values);
-    j->scene_options = values->scene;
-    j->scene_options.seed = values->train.seed;
-    cli_training_fill(j, values);
-    int code = prepare(j, values);
-    if (code == CLI_OK) tell_finished(j, values);
-    return code == CLI_OK ? cli_training_run(j, values) : code;
+    if (!j->model_path[0] && !choose_model_path(line, j->model_path)) return CLI_USAGE;
+    if (line->training->eval_only) return eval_only(j, line);
+    j->scene_options = *line->scene;
+    j->scene_options.seed = line->train->seed;
+    cli_training_fill(j, line);
+    int code = prepare(j, line);
+    if (code == CLI_OK) tell_finished(j, line);
+    return code == CLI_OK ? cli_training_run(j, line) : code;
 }
 
-/* Photos alone: their cameras lie in the model folder, or beside those that have the time for a name. */
-static int find_cameras(const cli_values *given, cli_values *values, char folder[CLI_PATH_MAX])
+/* Photos alone: their cameras lie in the model folder, or beside those that have the time for a name. The default model
+ * folder is that of the photos. */
+static int find_cameras(cli_training *j, cli_line *line, char folder[CLI_PATH_MAX])
 {
-    *values = *given;
-    if (values->eval_only || !cli_needs_cameras(values)) return CLI_OK;
-    if (values->delete_first) {
+    if (line->training->eval_only || !cli_needs_cameras(line)) return CLI_OK;
+    if (line->output->delete_first) {
         cli_error("--delete_first would delete the cameras of the photos, too; find them apart: splatsmith cameras %s "
-                  "-o SCENE, then train -s SCENE", values->scene.source_path);
+                  "-o SCENE, then train -s SCENE", line->scene->source_path);
         return CLI_USAGE;
     }
     splat_cameras_info info;
-    if (!cli_cameras_folder(values, values->model_path, folder)) return CLI_USAGE;
-    int code = cli_find_cameras(values, values->scene.source_path, folder, &info);
-    cli_take_cameras(values, folder);
+    if (!cli_cameras_folder(line, line->model->model_path, folder)) return CLI_USAGE;
+    int code = cli_find_cameras(line, line->scene->source_path, folder, &info);
+    if (code == CLI_OK && !choose_model_path(line, j->model_path)) code = CLI_USAGE;
+    cli_take_cameras(line, folder);
     return code;
 }
 
-static int train(const cli_values *given)
+static int train(cli_line *line)
 {
-    static cli_values values; /* large for a stack */
     static char folder[CLI_PATH_MAX];
-    int code = find_cameras(given, &values, folder);
-    if (code != CLI_OK) return code;
     cli_training *j = calloc(1, sizeof *j);
     if (!j) {
         cli_error("memory is exhausted");
         return CLI_FAILED;
     }
-    if (values.scene.source_path != given->scene.source_path) /* where they say the model folder is by default */
-        code = choose_model_path(given, j->model_path) ? CLI_OK : CLI_USAGE;
-    if (code == CLI_OK) code = run_job(j, &values);
-    if (!j->trainer) cli_ranks_fail(&values, code); /* with one, the others know */
+    int code = find_cameras(j, line, folder);
+    if (code == CLI_OK) code = run_job(j, line);
+    if (!j->trainer) cli_ranks_fail(line->train->ranks, code); /* with one, the others know */
     cli_training_close(j);
     free(j);
     return code;
 }
 
-int cmd_train(const cli_values *given)
+int cmd_train(cli_line *line)
 {
-    static cli_values values; /* large for a stack */
-    values = *given;
-    int code = cli_ranks_count_gpus(&values), rank, size;
+    int code = cli_ranks_count_gpus(line), rank, size;
     splat_launch_get(&rank, &size);
-    if (code == CLI_OK && values.eval_only && rank > 0) return CLI_OK; /* one measures */
-    if (code == CLI_OK && !values.eval_only) code = cli_ranks_open(&values);
-    if (code == CLI_OK) code = cli_check_train(&values);
+    if (code == CLI_OK && line->training->eval_only && rank > 0) return CLI_OK; /* one measures */
+    if (code == CLI_OK && !line->training->eval_only) code = cli_ranks_open(line);
+    if (code == CLI_OK) code = cli_check_train(line);
     if (code == CLI_OK) {
-        tell_without_effect(&values);
-        code = train(&values);
+        tell_without_effect(line);
+        code = train(line);
     }
-    cli_ranks_close(&values);
+    cli_ranks_close(line);
     return code;
 }

@@ -15,7 +15,7 @@
 /* ---------------------------------------------------------------- showing */
 
 /* What the page shows: a mesh; the session's splat, which a file holds; or points, which none does. */
-static splat_status fill_viewer(splat_viewer *viewer, const cli_session *session, const cli_values *values,
+static splat_status fill_viewer(splat_viewer *viewer, const cli_session *session, const cli_line *line,
                                 const char *mesh, const float background[3], splat_error *error)
 {
     if (mesh) return splat_viewer_set_mesh(viewer, session->context, mesh, session->scene, error);
@@ -23,24 +23,24 @@ static splat_status fill_viewer(splat_viewer *viewer, const cli_session *session
     if (!session->ply[0]) return splat_viewer_set_points(viewer, session->model, session->scene, error);
     splat_status status = splat_viewer_set_scene(viewer, session->model, session->scene, error);
     if (status != SPLAT_OK) return status;
-    if (session->scene && cli_session_find_exposures(session, values, exposures))
+    if (session->scene && cli_session_find_exposures(session, line, exposures))
         status = splat_viewer_load_exposures(viewer, exposures, error);
     if (status != SPLAT_OK) return status;
     return splat_viewer_offer(viewer, session->ply, session->iteration, session->model, background, error);
 }
 
-static int show(cli_session *session, const cli_values *values, const char *mesh, const char *path)
+static int show(cli_session *session, const cli_line *line, const char *mesh, const char *path)
 {
     splat_viewer *viewer;
     splat_error error;
-    const float white = session->scene ? session->scene_options.white_background : values->scene.white_background;
+    const float white = session->scene ? session->scene_options.white_background : line->scene->white_background;
     const float background[3] = {white, white, white};
-    int code = cli_viewer_open(values, values->viewer.port, cli_given(values, "port"), path, &viewer);
+    int code = cli_viewer_open(line, line->viewer->port, cli_given(line, "port"), path, &viewer);
     if (code != CLI_OK) return code;
-    splat_status status = fill_viewer(viewer, session, values, mesh, background, &error);
+    splat_status status = fill_viewer(viewer, session, line, mesh, background, &error);
     if (status == SPLAT_OK) {
         cli_stop_install(true); /* the second one ends a render that takes long */
-        cli_viewer_tell(values, viewer);
+        cli_viewer_tell(line, viewer);
         cli_notice("Ctrl-C ends it");
     }
     while (status == SPLAT_OK && !cli_stop_is_asked())
@@ -98,81 +98,80 @@ static bool may_be_splat(const char *path)
     return splat_model_describe(path, &info, &error) == SPLAT_OK;
 }
 
-static int show_mesh(const cli_values *values)
+static int show_mesh(cli_line *line)
 {
     static const char *const of_splats[] = {"iteration", "render_mode", "kernel_size", "sh_degree",
                                             "backend",   "gpu",         "vram_limit",  "deterministic"};
     cli_session session = {0};
-    cli_values own = *values;
-    if (cli_is_any_given(values, of_splats, sizeof of_splats / sizeof of_splats[0], "it", "a mesh is drawn on the CPU"))
+    if (cli_is_any_given(line, of_splats, sizeof of_splats / sizeof of_splats[0], "it", "a mesh is drawn on the CPU"))
         return CLI_USAGE;
-    own.context.backend = "cpu";
-    int code = cli_context_create(&own, &session.context);
-    if (code == CLI_OK && own.scene.source_path) code = cli_session_open_scene(&session, &own, false);
-    if (code == CLI_OK) code = show(&session, &own, own.operand, own.operand);
+    line->machine->context.backend = "cpu";
+    int code = cli_context_create(line, &session.context);
+    if (code == CLI_OK && line->scene->source_path) code = cli_session_open_scene(&session, line, false);
+    if (code == CLI_OK) code = show(&session, line, line->operand, line->operand);
     cli_session_close(&session);
     return code;
 }
 
-static int show_scene(const cli_values *values)
+static int show_scene(const cli_line *line)
 {
     static const char *const of_splats[] = {"iteration", "sh_degree"};
     cli_session session;
-    if (cli_is_any_given(values, of_splats, sizeof of_splats / sizeof of_splats[0], "them",
+    if (cli_is_any_given(line, of_splats, sizeof of_splats / sizeof of_splats[0], "them",
                          "the points of a scene are shown"))
         return CLI_USAGE;
-    int code = cli_session_open_points(&session, values);
-    if (values->operand && !session.scene)
-        cli_notice("%s is no model folder, so it is read as a scene; " TAKES, values->operand);
-    if (code == CLI_OK) code = show(&session, values, NULL, values->scene.source_path);
+    int code = cli_session_open_points(&session, line);
+    if (line->operand && !session.scene)
+        cli_notice("%s is no model folder, so it is read as a scene; " TAKES, line->operand);
+    if (code == CLI_OK) code = show(&session, line, NULL, line->scene->source_path);
     cli_session_close(&session);
     return code;
 }
 
-static int show_splat(const cli_values *values)
+static int show_splat(const cli_line *line)
 {
     cli_session session;
-    const bool has_scene = values->model_path || values->scene.source_path;
-    int code = has_scene ? cli_session_open(&session, values, false) : cli_session_open_splat(&session, values);
+    const bool has_scene = line->model->model_path || line->scene->source_path;
+    int code = has_scene ? cli_session_open(&session, line, false) : cli_session_open_splat(&session, line);
     if (code == CLI_OK)
-        code = show(&session, values, NULL, values->model_path ? values->model_path : session.ply);
+        code = show(&session, line, NULL, line->model->model_path ? line->model->model_path : session.ply);
     cli_session_close(&session);
     return code;
 }
 
-int cmd_view(const cli_values *values)
+int cmd_view(cli_line *line)
 {
-    cli_values own = *values;
     struct stat about;
-    const bool is_folder = values->operand && stat(values->operand, &about) == 0 && S_ISDIR(about.st_mode);
-    if (values->operand && (values->model_path || values->ply)) {
+    const bool is_folder = line->operand && stat(line->operand, &about) == 0 && S_ISDIR(about.st_mode);
+    if (line->operand && (line->model->model_path || line->model->ply)) {
         cli_error("what to show is named twice: give a folder, a file, -m or --ply");
         return CLI_USAGE;
     }
-    if (values->operand && stat(values->operand, &about) != 0) {
-        cli_error("cannot open %s: %s; " TAKES, values->operand, strerror(errno));
+    if (line->operand && stat(line->operand, &about) != 0) {
+        cli_error("cannot open %s: %s; " TAKES, line->operand, strerror(errno));
         return CLI_FAILED;
     }
-    if (!values->operand && own.scene.source_path && !values->model_path && !values->ply) return show_scene(&own);
-    if (!values->operand) return show_splat(&own);
-    if (!is_folder && is_mesh(values->operand)) return show_mesh(&own);
-    if (!is_folder && !may_be_splat(values->operand)) {
-        cli_error("%s is a file of an unknown type; " TAKES, values->operand);
+    if (!line->operand && line->scene->source_path && !line->model->model_path && !line->model->ply)
+        return show_scene(line);
+    if (!line->operand) return show_splat(line);
+    if (!is_folder && is_mesh(line->operand)) return show_mesh(line);
+    if (!is_folder && !may_be_splat(line->operand)) {
+        cli_error("%s is a file of an unknown type; " TAKES, line->operand);
         return CLI_FAILED;
     }
     if (!is_folder) {
-        own.ply = values->operand;
-        return show_splat(&own);
+        line->model->ply = line->operand;
+        return show_splat(line);
     }
-    if (cli_is_model_folder(values->operand)) {
-        own.model_path = values->operand;
-        return show_splat(&own);
+    if (cli_is_model_folder(line->operand)) {
+        line->model->model_path = line->operand;
+        return show_splat(line);
     }
-    if (own.scene.source_path) {
+    if (line->scene->source_path) {
         cli_error("%s is no model folder: it has no cfg_args, point_cloud or checkpoints; and a scene is named by -s "
-                  "already", values->operand);
+                  "already", line->operand);
         return CLI_USAGE;
     }
-    own.scene.source_path = values->operand;
-    return show_scene(&own);
+    line->scene->source_path = line->operand;
+    return show_scene(line);
 }

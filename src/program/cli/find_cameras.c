@@ -80,17 +80,17 @@ static void say_result(const splat_cameras_info *info, const char *folder, doubl
                 info->n_photos, info->n_points, info->camera_model, cli_duration(seconds, time_text), folder);
 }
 
-int cli_find_cameras(const cli_values *values, const char *source, const char *folder, splat_cameras_info *info)
+int cli_find_cameras(const cli_line *line, const char *source, const char *folder, splat_cameras_info *info)
 {
-    splat_cameras_options options = values->cameras;
+    splat_cameras_options options = *line->cameras;
     splat_error error;
     struct sigaction old[N_STOP_SIGNALS];
     stage_progress progress = {.counter = cli_counter_start("cameras", 1)};
     double begin = cli_seconds();
     options.source = source;
     options.folder = folder;
-    options.images = values->scene.images;
-    options.threads = values->context.threads;
+    options.images = line->scene->images;
+    options.threads = line->machine->context.threads;
     options.progress = show;
     options.progress_user = &progress;
     options.log = cli_log;
@@ -111,19 +111,19 @@ int cli_find_cameras(const cli_values *values, const char *source, const char *f
     return CLI_OK;
 }
 
-bool cli_needs_cameras(const cli_values *values)
+bool cli_needs_cameras(const cli_line *line)
 {
-    return values->scene.source_path && splat_cameras_are_needed(values->scene.source_path, values->scene.images);
+    return line->scene->source_path && splat_cameras_are_needed(line->scene->source_path, line->scene->images);
 }
 
-bool cli_cameras_folder(const cli_values *values, const char *output, char path[CLI_PATH_MAX])
+bool cli_cameras_folder(const cli_line *line, const char *output, char path[CLI_PATH_MAX])
 {
     if (output) return cli_path_join(path, output, "cameras");
-    return cli_choose_folder(path, NULL, values->scene.source_path, "_output", "cameras");
+    return cli_choose_folder(path, NULL, line->scene->source_path, "_output", "cameras");
 }
 
-void cli_take_cameras(cli_values *values, const char *folder)
+void cli_take_cameras(cli_line *line, const char *folder)
 {
-    values->scene.source_path = folder;
-    cli_forget(values, "images");
+    line->scene->source_path = folder;
+    cli_forget(line, "images");
 }

@@ -9,48 +9,57 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print_notices(const cli_values *values)
+static void print_notices(const cli_line *line)
 {
     for (size_t i = 0; i < cli_n_options; i++)
-        if (values->given[i] && cli_options[i].group == CLI_GROUP_IGNORED)
+        if (line->given[i] && cli_options[i].group == CLI_GROUP_IGNORED)
             cli_notice("--%s has no effect: %s", cli_options[i].name, cli_options[i].help);
 }
 
 /* SuGaR's scripts call a saved iteration -i, which names the folder of the photos here. A number that the model folder
  * has an iteration of is taken as they mean it. */
-static void take_images_as_iteration(cli_values *values)
+static void take_images_as_iteration(cli_line *line)
 {
-    const char *text = values->scene.images;
-    const char *folder = values->model_path ? values->model_path : values->gs_output_dir;
+    const char *text = line->scene->images;
+    const char *folder = line->model->model_path ? line->model->model_path : line->model->gs_output_dir;
     char path[CLI_PATH_MAX];
     int found;
-    if (!folder || !cli_given(values, "images") || cli_given(values, "iteration")) return;
+    if (!folder || !cli_given(line, "images") || cli_given(line, "iteration")) return;
     if (!*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 9) return;
     if (splat_model_find_iteration(folder, atoi(text), path, sizeof path, &found, NULL) != SPLAT_OK) return;
     cli_notice("-i %s is taken as --iteration %s; the folder of the photos is --images", text, text);
-    values->iteration = found;
-    cli_forget(values, "images");
+    line->model->iteration = found;
+    cli_forget(line, "images");
 }
 
-static int run_command(const cli_command *command, int argc, char **argv)
+/* `line` is one of the command that was just made. */
+static int run_line(cli_line *line, int argc, char **argv)
 {
-    static cli_values values; /* large for a stack */
-    cli_values_init(&values);
-    values.command_line = argv;
-    if (!cli_parse(&values, command, argc - 2, argv + 2)) return CLI_USAGE;
-    if (values.help != CLI_NO_HELP) {
-        cli_print_help(stdout, command, values.help);
+    const cli_command *command = line->command;
+    line->command_line = argv;
+    if (!cli_parse(line, argc - 2, argv + 2)) return CLI_USAGE;
+    if (line->general->help != CLI_NO_HELP) {
+        cli_print_help(stdout, command, line->general->help);
         return CLI_OK;
     }
     /* A write that a limit on the size of files forbids fails, and so does one to a pipe that nobody reads any more:
      * both are reported, and hours of work are saved. */
     signal(SIGXFSZ, SIG_IGN);
     if (!command->prints) signal(SIGPIPE, SIG_IGN);
-    cli_set_quiet(values.quiet);
-    if (!cli_take_aliases(&values, command)) return CLI_USAGE;
-    print_notices(&values);
-    take_images_as_iteration(&values);
-    return command->run(&values);
+    cli_set_quiet(line->general->quiet);
+    if (!cli_take_aliases(line)) return CLI_USAGE;
+    print_notices(line);
+    take_images_as_iteration(line);
+    return command->run(line);
+}
+
+static int run_command(const cli_command *command, int argc, char **argv)
+{
+    cli_line line;
+    if (!cli_line_init(&line, command)) return CLI_FAILED;
+    int code = run_line(&line, argc, argv);
+    cli_line_free(&line);
+    return code;
 }
 
 static int run_of_ranks(const cli_command *command, int argc, char **argv)

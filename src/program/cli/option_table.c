@@ -13,7 +13,7 @@
 #define ADVANCED(group) CLI_ADVANCED, CLI_GROUP_##group
 
 /* The offset of a field; refuses to compile when its type is not the one the kind stores. */
-#define AT(field, type) (offsetof(cli_values, field) + 0 * sizeof(_Generic(((cli_values *)0)->field, type: 0)))
+#define AT(field, type) (offsetof(cli_parts, field) + 0 * sizeof(_Generic(((cli_parts *)0)->field, type: 0)))
 #define FLAG(field) CLI_FLAG, AT(field, bool), NULL, 0, 0
 #define TEXT(field, metavar) CLI_TEXT, AT(field, const char *), metavar, 0, 0
 #define CHOICE(field, words) CLI_CHOICE, AT(field, const char *), words, 0, 0
@@ -29,10 +29,10 @@
 #define WORD(field, type, words) CLI_WORD, AT(field, type), words, 0, 0
 #define GIB(field, ...) CLI_GIB, AT(field, double), "SIZE", __VA_ARGS__
 #define LIMIT(field, metavar) CLI_LIMIT, AT(field, cli_limit), metavar, 0, 0
-#define IGNORED_TEXT(metavar) ADVANCED(IGNORED), TEXT(ignored_text, metavar)
-#define IGNORED_FLAG ADVANCED(IGNORED), FLAG(ignored_flag)
+#define IGNORED_TEXT(metavar) ADVANCED(IGNORED), TEXT(general.ignored_text, metavar)
+#define IGNORED_FLAG ADVANCED(IGNORED), FLAG(general.ignored_flag)
 
-/* A line of a table of options of splatsmith/, by its kind: `at` is its field in cli_values. The number's range, where
+/* A line of a table of options of splatsmith/, by its kind: `at` is its field in cli_parts. The number's range, where
  * none follows, is that of the field's line. */
 #define LIBRARY_LINE(part, name, field, kind, letter, aliases, commands, level, group, help, fallback)                 \
     {#name, letter, aliases, commands, level(group), LINE_##kind(part.field, SHARED), help, fallback},
@@ -78,27 +78,27 @@ const cli_option cli_options[] = {
 
     /* input */
     {"model_path", 'm', "model_paths", (MODEL | EXPORT) & ~(MESH_ALONE | TEXTURE), BASIC(INPUT),
-     TEXT(model_path, "FOLDER"),
+     TEXT(model.model_path, "FOLDER"),
      "the model folder that train wrote", ""},
-    {"model_path", 'm', "coarse_model_path", MESH_ALONE, BASIC(INPUT), TEXT(model_path, "FOLDER"),
+    {"model_path", 'm', "coarse_model_path", MESH_ALONE, BASIC(INPUT), TEXT(model.model_path, "FOLDER"),
      "the model folder that train or coarse wrote", ""},
-    {"model_path", 'm', "refined_model_path", TEXTURE, BASIC(INPUT), TEXT(model_path, "FOLDER|FILE"),
+    {"model_path", 'm', "refined_model_path", TEXTURE, BASIC(INPUT), TEXT(model.model_path, "FOLDER|FILE"),
      "the folder that refine wrote, or a mesh ({meshes read})", ""},
-    {"gs_output_dir", 'c', "checkpoint_path", MESH_ALONE, BASIC(INPUT), TEXT(gs_output_dir, "FOLDER"),
+    {"gs_output_dir", 'c', "checkpoint_path", MESH_ALONE, BASIC(INPUT), TEXT(model.gs_output_dir, "FOLDER"),
      "the model folder where -m names none, as SuGaR's scripts say it", ""},
-    {"iteration", 0, "iteration_to_load", MODEL | EXPORT, BASIC(INPUT), INT(iteration, -1, INT_MAX),
+    {"iteration", 0, "iteration_to_load", MODEL | EXPORT, BASIC(INPUT), INT(model.iteration, -1, INT_MAX),
      "which saved iteration of the model folder; -1: the last", NULL},
-    {"ply", 'c', "input_ply,checkpoint_path", TEXTURE, BASIC(INPUT), TEXT(ply, "FILE"),
+    {"ply", 'c', "input_ply,checkpoint_path", TEXTURE, BASIC(INPUT), TEXT(model.ply, "FILE"),
      "the splat that is bound to the mesh ({splats read})", "that of the folder of -m"},
-    {"ply", 0, "input_ply", (MODEL | EXPORT | ALONE(COARSE)) & ~TEXTURE, BASIC(INPUT), TEXT(ply, "FILE"),
+    {"ply", 0, "input_ply", (MODEL | EXPORT | ALONE(COARSE)) & ~TEXTURE, BASIC(INPUT), TEXT(model.ply, "FILE"),
      "a splat instead of the model folder's, in any format that is read ({splats read})", ""},
-    {"mesh", 0, NULL, RENDER, BASIC(INPUT), TEXT(mesh_file, "FILE"),
+    {"mesh", 0, NULL, RENDER, BASIC(INPUT), TEXT(model.mesh_file, "FILE"),
      "draw this mesh ({meshes read}) instead of a splat", ""},
-    {"mesh", 0, NULL, SHEET, BASIC(INPUT), TEXT(mesh_file, "FILE"),
+    {"mesh", 0, NULL, SHEET, BASIC(INPUT), TEXT(model.mesh_file, "FILE"),
      "rows of photo, this mesh ({meshes read}), and the splat of -m or --ply; with -s alone the error of the mesh", ""},
-    {"mesh", 0, NULL, EVAL, BASIC(INPUT), TEXT(mesh_file, "FILE"),
+    {"mesh", 0, NULL, EVAL, BASIC(INPUT), TEXT(model.mesh_file, "FILE"),
      "measure this mesh ({meshes read}) instead of a splat, over all pixels and over those that it covers", ""},
-    {"diffuse_only", 0, NULL, EVAL, ADVANCED(FILTER), FLAG(diffuse_only),
+    {"diffuse_only", 0, NULL, EVAL, ADVANCED(FILTER), FLAG(eval.diffuse_only),
      "the same colour from everywhere: spherical harmonics of degree 0 alone; the results are those of "
      "ours_<iteration>_diffuseonly", NULL},
     {"texture_filter", 0, NULL, RENDER | EVAL | SHEET, ADVANCED(MESH),
@@ -107,86 +107,86 @@ const cli_option cli_options[] = {
      "anisotropic: up to 16 trilinear samples along a slanted pixel", NULL},
     {"supersampling", 0, NULL, RENDER | EVAL | SHEET, ADVANCED(MESH), INT(mesh_draw.supersampling, 1, 8),
      "with --mesh: samples along each side of a pixel", NULL},
-    {"start_checkpoint", 0, NULL, ALONE(TRAIN), STAGE(INPUT), TEXT(start_checkpoint, "FILE|latest"),
+    {"start_checkpoint", 0, NULL, ALONE(TRAIN), STAGE(INPUT), TEXT(run.start_checkpoint, "FILE|latest"),
      "go on from a checkpoint of the same scene, or from a chkpntN.pth of the published trainers; latest: the newest "
      "readable one in the model folder", ""},
-    {"start_checkpoint", 0, NULL, BENCH, STAGE(INPUT), TEXT(start_checkpoint, "FILE"),
+    {"start_checkpoint", 0, NULL, BENCH, STAGE(INPUT), TEXT(run.start_checkpoint, "FILE"),
      "start from a checkpoint of the same scene, or a chkpntN.pth", ""},
 
-    {"ply", 0, "input_ply", BENCH, BASIC(INPUT), TEXT(ply, "FILE"),
+    {"ply", 0, "input_ply", BENCH, BASIC(INPUT), TEXT(model.ply, "FILE"),
      "start from this splat instead of the scene's points", ""},
-    {"model_path", 'm', NULL, BENCH, BASIC(INPUT), TEXT(model_path, "FOLDER"),
+    {"model_path", 'm', NULL, BENCH, BASIC(INPUT), TEXT(model.model_path, "FOLDER"),
      "start from the splat of a model folder; the scene, its size and its split are the model's unless given", ""},
-    {"from_iteration", 0, NULL, BENCH, BASIC(INPUT), INT(from_iteration, 0, INT_MAX),
+    {"from_iteration", 0, NULL, BENCH, BASIC(INPUT), INT(bench.from_iteration, 0, INT_MAX),
      "with -m: which saved iteration; with --ply: the one that the splat stands for; else: train up to it first",
      "with -m the last saved one, else 0"},
-    {"mode", 0, NULL, BENCH, BASIC(INPUT), CHOICE(bench_mode, "training|data|render"),
+    {"mode", 0, NULL, BENCH, BASIC(INPUT), CHOICE(bench.mode, "training|data|render"),
      "what run measures: training steps; decoding and uploading photos; views of a model (-m or --ply)", NULL},
 
     /* output */
-    {"output", 'o', NULL, BENCH, BASIC(OUTPUT), TEXT(output, "FOLDER|FILE.json"),
+    {"output", 'o', NULL, BENCH, BASIC(OUTPUT), TEXT(output.path, "FOLDER|FILE.json"),
      "run: a folder for the JSON and its charts, or the JSON alone; report: a folder for Markdown and HTML", "none"},
-    {"max_slowdown", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(max_slowdown, "PERCENT"),
+    {"max_slowdown", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(bench.max_slowdown, "PERCENT"),
      "compare: exit with 4 when a candidate takes this much more time an iteration, for example 5%", "none"},
-    {"quality_tolerance", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(quality_tolerance, "PERCENT"),
+    {"quality_tolerance", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(bench.quality_tolerance, "PERCENT"),
      "compare: exit with 4 when PSNR, SSIM or LPIPS is worse by more than this; report: what its verdicts forgive",
      "compare: none, report: 0.5%"},
-    {"model_path", 'm', "result_dir", ALONE(TRAIN), BASIC(OUTPUT), TEXT(model_path, "FOLDER"),
+    {"model_path", 'm', "result_dir", ALONE(TRAIN), BASIC(OUTPUT), TEXT(model.model_path, "FOLDER"),
      "the model folder to write", "<scene>_output/<experiment name or date_time>"},
-    {"experiment_name", 0, NULL, ALONE(TRAIN), ADVANCED(OUTPUT), TEXT(experiment_name, "NAME"),
+    {"experiment_name", 0, NULL, ALONE(TRAIN), ADVANCED(OUTPUT), TEXT(output.experiment_name, "NAME"),
      "the last part of the default model folder", "date_time"},
-    {"experiment_name", 0, NULL, ALONE(COARSE), ADVANCED(OUTPUT), TEXT(experiment_name, "NAME"),
+    {"experiment_name", 0, NULL, ALONE(COARSE), ADVANCED(OUTPUT), TEXT(output.experiment_name, "NAME"),
      "the last part of the default model folder", "sugarcoarse_3Dgs..."},
-    {"delete_first", 0, NULL, ALONE(TRAIN), ADVANCED(OUTPUT), FLAG(delete_first),
+    {"delete_first", 0, NULL, ALONE(TRAIN), ADVANCED(OUTPUT), FLAG(output.delete_first),
      "delete what lies in the model folder, after the first step; refused for a folder that is none", NULL},
-    {"output", 'o', "output_path", RENDER, BASIC(OUTPUT), TEXT(output, "FOLDER"), "where the pictures go",
+    {"output", 'o', "output_path", RENDER, BASIC(OUTPUT), TEXT(output.path, "FOLDER"), "where the pictures go",
      "the model folder"},
-    {"output", 'o', "output_ply", EXPORT, BASIC(OUTPUT), TEXT(output, "FILE"),
+    {"output", 'o', "output_ply", EXPORT, BASIC(OUTPUT), TEXT(output.path, "FILE"),
      "the file to write; the end of its name chooses the format: {splats written}",
      "with -m: point_cloud_fused.ply beside the input"},
-    {"output", 'o', NULL, SHEET, BASIC(OUTPUT), TEXT(output, "FILE"), "the PNG or JPEG to write", ""},
-    {"spz_version", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(spz_version, "3|4"),
+    {"output", 'o', NULL, SHEET, BASIC(OUTPUT), TEXT(output.path, "FILE"), "the PNG or JPEG to write", ""},
+    {"spz_version", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(export.spz_version, "3|4"),
      "of SPZ files: 3, which most viewers read, or 4, which is newer; y points up in both, and down in a PLY", NULL},
-    {"fused", 0, NULL, EXPORT, BASIC(OUTPUT), FLAG(fused),
+    {"fused", 0, NULL, EXPORT, BASIC(OUTPUT), FLAG(export.fused),
      "bake the 3D filter into scales and opacities, which is what other viewers read",
      "True with -m, False with --ply"},
-    {"bboxmin", 'b', NULL, EXPORT, STAGE(OUTPUT), TEXT(bbox_min, "X,Y,Z"),
+    {"bboxmin", 'b', NULL, EXPORT, STAGE(OUTPUT), TEXT(surface.bbox_min, "X,Y,Z"),
      "remove Gaussians with their centres outside a box, whose lower corner this is, in the world; as of mesh", ""},
-    {"bboxmax", 'B', NULL, EXPORT, STAGE(OUTPUT), TEXT(bbox_max, "X,Y,Z"), "upper corner of that box", ""},
-    {"up_axis", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(up_axis, "x|y|z|-x|-y|-z"),
+    {"bboxmax", 'B', NULL, EXPORT, STAGE(OUTPUT), TEXT(surface.bbox_max, "X,Y,Z"), "upper corner of that box", ""},
+    {"up_axis", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(export.up_axis, "x|y|z|-x|-y|-z"),
      "turn the splat, colours included, until this axis points up", "the scene's"},
-    {"scene_up", 0, NULL, EXPORT, ADVANCED(OUTPUT), CHOICE(scene_up, "x|y|z|-x|-y|-z"),
+    {"scene_up", 0, NULL, EXPORT, ADVANCED(OUTPUT), CHOICE(export.scene_up, "x|y|z|-x|-y|-z"),
      "the axis that points up in the scene; of COLMAP's mostly -y, of Blender's z", NULL},
-    {"scale", 0, NULL, EXPORT, BASIC(OUTPUT), DOUBLE(export_scale, 1e-9, 1e9),
+    {"scale", 0, NULL, EXPORT, BASIC(OUTPUT), DOUBLE(export.scale, 1e-9, 1e9),
      "make the splat so many times as large, about the origin", NULL},
-    {"views", 0, NULL, SHEET, BASIC(OUTPUT), INT(n_sheet_views, 1, 1000), "rows: evenly spread test views", NULL},
-    {"what", 0, NULL, RENDER, BASIC(OUTPUT), TEXT(what, "LIST"),
+    {"views", 0, NULL, SHEET, BASIC(OUTPUT), INT(sheet.n_views, 1, 1000), "rows: evenly spread test views", NULL},
+    {"what", 0, NULL, RENDER, BASIC(OUTPUT), TEXT(render.what, "LIST"),
      "what to write of each view, with commas between: rgb (renders and photos), depth (16-bit PNG, PFM), median (the "
      "depth where half of the light is gone), normal, alpha, density (Gaussians blended a pixel); with --mesh: rgb "
      "(colours of the vertices), depth, normal, shaded (gray faces in the light of a lamp at the camera, backs in red)",
      "rgb"},
-    {"exposure", 0, NULL, RENDER, BASIC(OUTPUT), CHOICE(render_exposure, "neutral|own"),
+    {"exposure", 0, NULL, RENDER, BASIC(OUTPUT), CHOICE(render.exposure, "neutral|own"),
      "colours of the train views: neutral: as the splat is; own: as their photos were exposed (exposure.json of train "
      "--exposure)", NULL},
-    {"skip_train", 0, NULL, RENDER, BASIC(OUTPUT), FLAG(skip_train), "leave the train views out", NULL},
-    {"random_views", 0, NULL, RENDER, BASIC(OUTPUT), COUNT(random_views.n, 1, 1000000),
+    {"skip_train", 0, NULL, RENDER, BASIC(OUTPUT), FLAG(render.skip_train), "leave the train views out", NULL},
+    {"random_views", 0, NULL, RENDER, BASIC(OUTPUT), COUNT(render.random_views.n, 1, 1000000),
      "instead of the scene's views: N novel ones between neighbouring training cameras, with their poses as "
      "transforms.json and in sparse/0", ""},
-    {"path", 0, "camera_path", RENDER, BASIC(OUTPUT), TEXT(camera_path, "FILE"),
+    {"path", 0, "camera_path", RENDER, BASIC(OUTPUT), TEXT(render.camera_path, "FILE"),
      "instead of the scene's views: pictures (of the splat, or --mesh) along a camera path that was saved in the "
      "viewer's page, as PNGs in the folder of -o, or, where its name ends with .mp4, as a film, by ffmpeg", ""},
-    {"perturb", 0, NULL, RENDER, ADVANCED(OUTPUT), TEXT(perturb, "T,R"),
+    {"perturb", 0, NULL, RENDER, ADVANCED(OUTPUT), TEXT(render.perturb, "T,R"),
      "with --random_views: deviation of the position, in distances to the nearest camera, and of the rotation, in "
      "degrees", "0.1,2"},
-    {"seed", 0, NULL, RENDER, BASIC(OUTPUT), SEED(random_views.seed),
+    {"seed", 0, NULL, RENDER, BASIC(OUTPUT), SEED(render.random_views.seed),
      "of --random_views: the same seed gives the same views", NULL},
-    {"skip_test", 0, NULL, RENDER, ADVANCED(OUTPUT), FLAG(skip_test), "leave the test views out", NULL},
+    {"skip_test", 0, NULL, RENDER, ADVANCED(OUTPUT), FLAG(render.skip_test), "leave the test views out", NULL},
 
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(clean, __VA_ARGS__)
 #include "splatsmith/clean_options.def"
 
     /* cameras of photos */
-    {"output", 'o', "output_dir", CAMERAS, BASIC(OUTPUT), TEXT(output, "SCENE"),
+    {"output", 'o', "output_dir", CAMERAS, BASIC(OUTPUT), TEXT(output.path, "SCENE"),
      "the scene to write; the same command goes on where it was stopped", ""},
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(cameras, __VA_ARGS__)
 #include "splatsmith/cameras_options.def"
@@ -194,225 +194,229 @@ const cli_option cli_options[] = {
     /* scene */
 
     /* the options of training: before and after these, as the help lists them, what the command line adds */
-    {"vram_limit", 0, "memory_limit,max_vram", WORK, BASIC(MEMORY), LIMIT(vram_limit, "SIZE|PERCENT|max"),
+    {"vram_limit", 0, "memory_limit,max_vram", WORK, BASIC(MEMORY), LIMIT(machine.vram_limit, "SIZE|PERCENT|max"),
      "never hold more than this on the GPU, the driver's context included (8G, 500M, 80%, max: what is free now); on "
      "the CPU backend the program's own arrays count. The cheapest ways to stay below are chosen and reported",
      "none"},
     {"regularization_type", 'r', "regularization", COARSE, BASIC(SURFACE),
-     CHOICE(regularization, "dn_consistency|density|sdf|multiview"),
+     CHOICE(coarse.regularization, "dn_consistency|density|sdf|multiview"),
      "what lays the Gaussians on surfaces: density (their density is that of flat, opaque Gaussians); dn_consistency "
      "(the same, and normals that agree with the depth); sdf (their distances are those to the rendered depth); "
      "multiview (flat Gaussians, normals that agree with the depth, and depth and photos that agree between views)",
      NULL},
-    {"coarse_iterations", 0, NULL, COARSE, ADVANCED(SURFACE), INT(coarse_iterations, 1, 1e8),
+    {"coarse_iterations", 0, NULL, COARSE, ADVANCED(SURFACE), INT(coarse.iterations, 1, 1e8),
      "where the clock of this stage ends; it begins at 7000 whatever was loaded; 23000 is long. With -i above 7000, "
      "N above that iteration asks for the steps between", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", ALONE(STEPS), BASIC(DENSITY),
-     CHOICE(strategy, "default|classic|fast|mcmc"),
+     CHOICE(training.strategy, "default|classic|fast|mcmc"),
      "how Gaussians come and go: default clones, splits and removes them by gradients and opacities, up to what the "
      "photos tell of, and in the end removes what is nearly transparent; classic, as published, does neither; fast is "
      "classic up to 300K, in 20000 steps with rates of its own; mcmc keeps a fixed number, moves those that are not "
      "seen to where others are, and shakes those that are hardly seen", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", PIPELINE, BASIC(DENSITY),
-     CHOICE(strategy, "default|classic|fast|mcmc"),
+     CHOICE(training.strategy, "default|classic|fast|mcmc"),
      "how Gaussians of the first stage come and go, as for train", "classic: what meshes were measured with"},
-    {"quality", 0, NULL, STEPS, STAGE(DENSITY), CHOICE(quality, "normal|high"),
+    {"quality", 0, NULL, STEPS, STAGE(DENSITY), CHOICE(training.quality, "normal|high"),
      "high: the best figures that were measured, for more time; the same as --strategy mcmc", NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, level, group, help, fallback)        \
     LIBRARY_LINE(train, name, field, kind, letter, aliases, commands, level, group, help, fallback)
 #define SPLAT_TRAIN_SHORTHAND(name, commands, level, group, help)                                                      \
-    {#name, 0, NULL, commands, level(group), FLAG(name), help, NULL},
+    {#name, 0, NULL, commands, level(group), FLAG(training.name), help, NULL},
 #include "splatsmith/train_options.def"
 
     /* training */
-    {"num_iterations", 0, NULL, BENCH, BASIC(TRAINING), INT(bench.iterations, 1, 1e8),
+    {"num_iterations", 0, NULL, BENCH, BASIC(TRAINING), INT(bench.options.iterations, 1, 1e8),
      "steps to measure; photos with --mode data, views with --mode render", NULL},
-    {"warmup", 0, NULL, BENCH, BASIC(TRAINING), INT(bench.warmup, 0, 1e8),
+    {"warmup", 0, NULL, BENCH, BASIC(TRAINING), INT(bench.options.warmup, 0, 1e8),
      "steps, or views, before the measurement", NULL},
-    {"width", 0, NULL, BENCH, ADVANCED(SCENE), INT(render_width, 1, 65500),
+    {"width", 0, NULL, BENCH, ADVANCED(SCENE), INT(bench.width, 1, 65500),
      "with --mode render and --height: pixels of the views, with the field of view of the scene's", "the scene's"},
-    {"height", 0, NULL, BENCH, ADVANCED(SCENE), INT(render_height, 1, 65500), "see --width", "the scene's"},
-    {"label", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(bench_label, "NAME"),
+    {"height", 0, NULL, BENCH, ADVANCED(SCENE), INT(bench.height, 1, 65500), "see --width", "the scene's"},
+    {"label", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(bench.label, "NAME"),
      "run: what compare and report call the result, instead of its folder", "the name of its folder"},
-    {"notes", 0, NULL, BENCH, ADVANCED(OUTPUT), TEXT(bench_notes, "TEXT"),
+    {"notes", 0, NULL, BENCH, ADVANCED(OUTPUT), TEXT(bench.notes, "TEXT"),
      "run: a sentence that is kept with the result and printed by report", "none"},
-    {"stages", 0, NULL, BENCH, BASIC(TRAINING), FLAG(bench.stages),
+    {"stages", 0, NULL, BENCH, BASIC(TRAINING), FLAG(bench.options.stages),
      "then up to 300 steps more, each stage timed and set beside its limit", "True"},
-    {"eval_only", 0, NULL, ALONE(TRAIN), ADVANCED(TRAINING), FLAG(eval_only),
+    {"eval_only", 0, NULL, ALONE(TRAIN), ADVANCED(TRAINING), FLAG(training.eval_only),
      "no training: measure the last saved iteration of the model folder", NULL},
 
     /* filter */
     {"kernel_size", 'k', NULL, (MODEL | ALONE(COARSE)) & ~TEXTURE, ADVANCED(FILTER), REAL(train.kernel_size, 0, 100),
      "variance of the 2D filter, in square pixels", "the model's"},
-    {"render_mode", 0, NULL, MODEL & ~TEXTURE, ADVANCED(FILTER), CHOICE(render_mode, "auto|mip|classic"),
+    {"render_mode", 0, NULL, MODEL & ~TEXTURE, ADVANCED(FILTER), CHOICE(model.render_mode, "auto|mip|classic"),
      "mip: the 2D Mip filter; classic: 3DGS's fixed dilation; auto: what the PLY was trained for", NULL},
 
     /* coarse training; -i, -r, -n and -e are SuGaR's letters */
-    {"model_path", 'c', "checkpoint_path,gs_output_dir", ALONE(COARSE), BASIC(INPUT), TEXT(model_path, "FOLDER"),
+    {"model_path", 'c', "checkpoint_path,gs_output_dir", ALONE(COARSE), BASIC(INPUT), TEXT(model.model_path, "FOLDER"),
      "the model folder of the splat to begin with", ""},
-    {"iteration", 'i', "iteration_to_load", ALONE(COARSE), BASIC(INPUT), INT(iteration, -1, INT_MAX),
+    {"iteration", 'i', "iteration_to_load", ALONE(COARSE), BASIC(INPUT), INT(model.iteration, -1, INT_MAX),
      "which saved iteration of it; -1: the last", NULL},
-    {"start_checkpoint", 0, "resume_checkpoint", ALONE(COARSE), STAGE(INPUT), TEXT(start_checkpoint, "FILE|latest"),
+    {"start_checkpoint", 0, "resume_checkpoint", ALONE(COARSE), STAGE(INPUT), TEXT(run.start_checkpoint, "FILE|latest"),
      "go on from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
-    {"output", 'o', "output_dir", ALONE(COARSE), BASIC(OUTPUT), TEXT(output, "FOLDER"), "the model folder to write",
-     "<model>_mesh/<experiment name or sugarcoarse_3Dgs...>"},
-    {"export_ply", 0, NULL, COARSE, ADVANCED(OUTPUT), FLAG(export_ply),
+    {"output", 'o', "output_dir", ALONE(COARSE), BASIC(OUTPUT), TEXT(output.path, "FOLDER"),
+     "the model folder to write", "<model>_mesh/<experiment name or sugarcoarse_3Dgs...>"},
+    {"export_ply", 0, NULL, COARSE, ADVANCED(OUTPUT), FLAG(coarse.export_ply),
      "save the splat as a PLY in the end; without it a checkpoint stands for it", "True"},
     {"use_gradient_checkpointing", 0, NULL, COARSE, IGNORED_FLAG,
      "no graph of operations is kept, so there is nothing to compute twice", NULL},
 
     /* refinement; -m, -c, -g, -f, -n, -b and -B are SuGaR's letters */
-    {"mesh", 'm', "mesh_path", REFINE, BASIC(INPUT), TEXT(mesh_file, "FILE|FOLDER"),
+    {"mesh", 'm', "mesh_path", REFINE, BASIC(INPUT), TEXT(model.mesh_file, "FILE|FOLDER"),
      "the mesh to begin with ({meshes read}); with --deform the folder of a refinement", ""},
-    {"gs_output_dir", 'c', "checkpoint_path", REFINE, BASIC(INPUT), TEXT(gs_output_dir, "FOLDER|FILE"),
+    {"gs_output_dir", 'c', "checkpoint_path", REFINE, BASIC(INPUT), TEXT(model.gs_output_dir, "FOLDER|FILE"),
      "the splat that the mesh was made of ({splats read}): colours of a mesh without any are those of its nearest "
      "Gaussians; a model folder says the scene, the size of its photos and its split, too",
      "none: such a mesh is grey"},
-    {"iteration", 'i', "iteration_to_load", REFINE, BASIC(INPUT), INT(iteration, -1, INT_MAX),
+    {"iteration", 'i', "iteration_to_load", REFINE, BASIC(INPUT), INT(model.iteration, -1, INT_MAX),
      "which saved iteration of -c, with --deform of -m; -1: the last", NULL},
-    {"start_checkpoint", 0, "resume_checkpoint", REFINE, STAGE(INPUT), TEXT(start_checkpoint, "FILE|latest"),
+    {"start_checkpoint", 0, "resume_checkpoint", REFINE, STAGE(INPUT), TEXT(run.start_checkpoint, "FILE|latest"),
      "go on from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
-    {"deform", 0, "edited_mesh", REFINE, BASIC(INPUT), TEXT(deform, "FILE"),
+    {"deform", 0, "edited_mesh", REFINE, BASIC(INPUT), TEXT(refine.deform, "FILE"),
      "train nothing: the Gaussians of a refinement follow this edited mesh, with the same vertices and faces in the "
      "same order, and -o names the splat to write ({splats written})", ""},
-    {"output", 'o', "output_dir", REFINE, BASIC(OUTPUT), TEXT(output, "FOLDER|FILE"),
+    {"output", 'o', "output_dir", REFINE, BASIC(OUTPUT), TEXT(output.path, "FOLDER|FILE"),
      "the model folder to write; with --deform the file", "<model>_mesh/sugarfine_..., without -c <scene>_output/..."},
-    {"experiment_name", 0, NULL, REFINE, ADVANCED(OUTPUT), TEXT(experiment_name, "NAME"),
+    {"experiment_name", 0, NULL, REFINE, ADVANCED(OUTPUT), TEXT(output.experiment_name, "NAME"),
      "the last part of the default model folder", "sugarfine_..."},
     {"refinement_iterations", 'f', "iterations,max_steps", REFINE, STAGE(TRAINING),
-     INT(refinement_iterations, 1, 1e8), "training steps", "15000"},
-    {"refinement_time", 0, NULL, REFINE | PIPELINE, BASIC(TRAINING), CHOICE(refinement_time, "short|medium|long"),
+     INT(refine.iterations, 1, 1e8), "training steps", "15000"},
+    {"refinement_time", 0, NULL, REFINE | PIPELINE, BASIC(TRAINING), CHOICE(refine.time, "short|medium|long"),
      "2000, 7000 or 15000 steps", ""},
     {"random_background", 0, NULL, REFINE, ADVANCED(TRAINING), FLAG(train.random_background),
      "a random background colour in each step, so that the surface becomes opaque", "True"},
     {"gaussians_per_triangle", 'g', "n_gaussians_per_surface_triangle", REFINE | PIPELINE, STAGE(SURFACE),
-     CHOICE(gaussians_per_triangle, "1|3|4|6"), "Gaussians bound to each triangle", "1"},
+     CHOICE(refine.gaussians_per_triangle, "1|3|4|6"), "Gaussians bound to each triangle", "1"},
     {"normal_consistency_factor", 'n', NULL, REFINE, ADVANCED(SURFACE),
      REAL(train.refine.normal_consistency_factor, 0, 1e3), "weight of the normals of neighbouring triangles", NULL},
-    {"render_mode", 0, NULL, REFINE, ADVANCED(FILTER), CHOICE(render_mode, "auto|classic|mip"),
+    {"render_mode", 0, NULL, REFINE, ADVANCED(FILTER), CHOICE(model.render_mode, "auto|classic|mip"),
      "classic: 3DGS's fixed dilation, which leaves no gaps where triangles are smaller than pixels; mip: the 2D Mip "
      "filter; auto: classic", NULL},
     {"kernel_size", 'k', NULL, REFINE, ADVANCED(FILTER), REAL(train.kernel_size, 0, 100),
      "with --render_mode mip: variance of the 2D filter, in square pixels", NULL},
 
     /* the pipeline; -i, -r and -n are SuGaR's letters */
-    {"gs_output_dir", 'c', "checkpoint_path", PIPELINE, BASIC(INPUT), TEXT(gs_output_dir, "FOLDER|FILE"),
+    {"gs_output_dir", 'c', "checkpoint_path", PIPELINE, BASIC(INPUT), TEXT(model.gs_output_dir, "FOLDER|FILE"),
      "an existing splat, instead of training one: its model folder, a PLY or a checkpoint", ""},
-    {"iteration", 'i', "iteration_to_load", PIPELINE, ADVANCED(INPUT), INT(iteration, -1, INT_MAX),
+    {"iteration", 'i', "iteration_to_load", PIPELINE, ADVANCED(INPUT), INT(model.iteration, -1, INT_MAX),
      "with -c FOLDER: which saved iteration of it; -1: the last", NULL},
-    {"coarse_checkpoint", 0, NULL, PIPELINE, STAGE(INPUT), TEXT(coarse_checkpoint, "FOLDER|FILE"),
+    {"coarse_checkpoint", 0, NULL, PIPELINE, STAGE(INPUT), TEXT(pipeline.coarse_checkpoint, "FOLDER|FILE"),
      "the result of a coarse training, instead of the stages up to it", ""},
-    {"output", 'o', "output_dir", PIPELINE, BASIC(OUTPUT), TEXT(output, "FOLDER"),
+    {"output", 'o', "output_dir", PIPELINE, BASIC(OUTPUT), TEXT(output.path, "FOLDER"),
      "where the stages have their folders", "<scene>_output/<experiment name or pipeline>"},
-    {"experiment_name", 0, NULL, PIPELINE, ADVANCED(OUTPUT), TEXT(experiment_name, "NAME"),
+    {"experiment_name", 0, NULL, PIPELINE, ADVANCED(OUTPUT), TEXT(output.experiment_name, "NAME"),
      "the last part of the default folder", "pipeline"},
-    {"delete_first", 0, NULL, PIPELINE, ADVANCED(OUTPUT), FLAG(delete_first), "run every stage again", NULL},
-    {"skip_training", 0, NULL, PIPELINE, ADVANCED(TRAINING), FLAG(skip_training),
+    {"delete_first", 0, NULL, PIPELINE, ADVANCED(OUTPUT), FLAG(output.delete_first), "run every stage again", NULL},
+    {"skip_training", 0, NULL, PIPELINE, ADVANCED(TRAINING), FLAG(pipeline.skip_training),
      "train no splat; needs -c or --coarse_checkpoint, which say so by themselves, too", NULL},
-    {"skip_coarse", 0, NULL, PIPELINE, ADVANCED(TRAINING), FLAG(skip_coarse),
+    {"skip_coarse", 0, NULL, PIPELINE, ADVANCED(TRAINING), FLAG(pipeline.skip_coarse),
      "make the mesh from the splat as it was trained", NULL},
-    {"skip_refine", 0, "skip_refinement", PIPELINE, BASIC(TRAINING), FLAG(skip_refine),
+    {"skip_refine", 0, "skip_refinement", PIPELINE, BASIC(TRAINING), FLAG(pipeline.skip_refine),
      "bind no Gaussians to the mesh: the texture is that of the mesh as it was made", NULL},
-    {"skip_texture", 0, NULL, PIPELINE, BASIC(TRAINING), FLAG(skip_texture), "end before the texture", NULL},
+    {"skip_texture", 0, NULL, PIPELINE, BASIC(TRAINING), FLAG(pipeline.skip_texture), "end before the texture", NULL},
     {"iterations", 0, "max_steps,iter,total_train_iters,gs_iterations", PIPELINE, BASIC(TRAINING),
      INT(train.iterations, 1, 1e8), "training steps of the first stage", "7000"},
-    {"low_poly", 0, NULL, PIPELINE, STAGE(MESH), FLAG(low_poly), "200,000 vertices, for 6 Gaussians a triangle",
-     NULL},
-    {"high_poly", 0, NULL, PIPELINE, BASIC(MESH), FLAG(high_poly), "1,000,000 vertices, for 1 Gaussian a triangle",
-     NULL},
-    {"refinement_iterations", 'f', NULL, PIPELINE, STAGE(MESH), INT(refinement_iterations, 1, 1e8),
+    {"low_poly", 0, NULL, PIPELINE, STAGE(MESH), FLAG(pipeline.low_poly),
+     "200,000 vertices, for 6 Gaussians a triangle", NULL},
+    {"high_poly", 0, NULL, PIPELINE, BASIC(MESH), FLAG(pipeline.high_poly),
+     "1,000,000 vertices, for 1 Gaussian a triangle", NULL},
+    {"refinement_iterations", 'f', NULL, PIPELINE, STAGE(MESH), INT(refine.iterations, 1, 1e8),
      "training steps of the refinement", "15000"},
-    {"normal_consistency_factor", 0, NULL, PIPELINE, ADVANCED(MESH), REAL(normal_consistency_factor, 0, 1e6),
+    {"normal_consistency_factor", 0, NULL, PIPELINE, ADVANCED(MESH), REAL(pipeline.normal_consistency_factor, 0, 1e6),
      "weight of the normals of neighbouring triangles in the refinement", "0.1"},
-    {"export_obj", 't', "export_uv_textured_mesh", PIPELINE, BASIC(MESH), FLAG(export_obj),
+    {"export_obj", 't', "export_uv_textured_mesh", PIPELINE, BASIC(MESH), FLAG(pipeline.export_obj),
      "write the textured mesh as an OBJ beside the GLB, too", NULL},
 
     /* memory */
-    {"fragmentation", 0, NULL, WORK, ADVANCED(MEMORY), CHOICE(fragmentation, "aggressive|normal|minimal"),
+    {"fragmentation", 0, NULL, WORK, ADVANCED(MEMORY), CHOICE(machine.fragmentation, "aggressive|normal|minimal"),
      "how eagerly unused memory goes back to the driver", NULL},
-    {"gaussians", 0, NULL, PLAN, BASIC(MEMORY), COUNT(n_gaussians, 0, 4e9),
+    {"gaussians", 0, NULL, PLAN, BASIC(MEMORY), COUNT(plan.n_gaussians, 0, 4e9),
      "the number to plan for; 0: --target_gaussian_count, or an estimate from the scene's points", NULL},
-    {"gaussians", 0, NULL, BENCH, BASIC(MEMORY), COUNT(n_gaussians, 0, 4e9),
+    {"gaussians", 0, NULL, BENCH, BASIC(MEMORY), COUNT(plan.n_gaussians, 0, 4e9),
      "split Gaussians until there are N before measuring; 0: as they are", NULL},
-    {"device_memory", 0, NULL, PLAN, BASIC(MEMORY), LIMIT(device_memory, "SIZE"),
+    {"device_memory", 0, NULL, PLAN, BASIC(MEMORY), LIMIT(plan.device_memory, "SIZE"),
      "plan for a card with this much memory instead of the one found", ""},
     {"sh_degree", 0, NULL, (MODEL | EXPORT | ALONE(COARSE)) & ~TEXTURE, ADVANCED(MEMORY),
-     INT(reduce_sh_degree, 0, 3),
+     INT(model.reduce_sh_degree, 0, 3),
      "cut the bands above this degree off the loaded splat", "the model's"},
 
     /* mesh */
-    {"output", 'o', "mesh_output,mesh_output_dir", MESH_ALONE, BASIC(OUTPUT), TEXT(output, "FILE,...|FOLDER"),
+    {"output", 'o', "mesh_output,mesh_output_dir", MESH_ALONE, BASIC(OUTPUT), TEXT(output.path, "FILE,...|FOLDER"),
      "what to write: {meshes written}, several with commas between; with several levels the names get _level03 and "
      "so on; in a FOLDER mesh.ply and, where there is one, SuGaR's name", "mesh/iteration_N in the model folder"},
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(mesh, __VA_ARGS__)
 #include "splatsmith/mesh_options.def"
-    {"use_marching_cubes", 0, NULL, MESH, ADVANCED(MESH), FLAG(use_marching_cubes),
+    {"use_marching_cubes", 0, NULL, MESH, ADVANCED(MESH), FLAG(surface.use_marching_cubes),
      "the same as --method marching_cubes", NULL},
-    {"surface_level", 'l', "surface_levels", MESH, STAGE(MESH), TEXT(surface_levels, "X,..."),
+    {"surface_level", 'l', "surface_levels", MESH, STAGE(MESH), TEXT(surface.levels, "X,..."),
      "level, marching_cubes: that density, above 0 and below 1; several with commas between make a mesh each", "0.3"},
-    {"use_centers_to_extract_mesh", 0, NULL, MESH, ADVANCED(MESH), FLAG(use_centers), "the same as --points centers",
-     NULL},
-    {"use_vanilla_3dgs", 0, NULL, MESH, ADVANCED(MESH), FLAG(use_vanilla_3dgs),
+    {"use_centers_to_extract_mesh", 0, NULL, MESH, ADVANCED(MESH), FLAG(surface.use_centers),
+     "the same as --points centers", NULL},
+    {"use_vanilla_3dgs", 0, NULL, MESH, ADVANCED(MESH), FLAG(surface.use_vanilla_3dgs),
      "the splat was not trained further: SuGaR's file name says so; the mesh is the same", NULL},
-    {"remove_floaters", 0, NULL, MESH | EXPORT, STAGE(MESH), FLAG(remove_floaters),
+    {"remove_floaters", 0, NULL, MESH | EXPORT, STAGE(MESH), FLAG(surface.remove_floaters),
      "first remove Gaussians in free space: those that at least three training views, and more than see them on a "
      "surface, look through at a surface that views agree on", NULL},
-    {"min_views", 0, NULL, EXPORT, BASIC(OUTPUT), INT(min_views, 0, 100000),
+    {"min_views", 0, NULL, EXPORT, BASIC(OUTPUT), INT(export.min_views, 0, 100000),
      "remove Gaussians that fewer training views show, in a pixel that they give 1/255 at least; 0: none", NULL},
-    {"bboxmin", 'b', NULL, MESH | REFINE, STAGE(MESH), TEXT(bbox_min, "X,Y,Z"),
+    {"bboxmin", 'b', NULL, MESH | REFINE, STAGE(MESH), TEXT(surface.bbox_min, "X,Y,Z"),
      "lower corner of the foreground, in the world; with --background False nothing lies outside",
      "the scene's extent around the cameras"},
-    {"bboxmax", 'B', NULL, MESH | REFINE, STAGE(MESH), TEXT(bbox_max, "X,Y,Z"), "upper corner of the foreground",
-     "the scene's extent around the cameras"},
-    {"max_host_memory", 0, NULL, MESH | TEXTURE, STAGE(MEMORY), GIB(max_host_memory, 0, 1e6),
+    {"bboxmax", 'B', NULL, MESH | REFINE, STAGE(MESH), TEXT(surface.bbox_max, "X,Y,Z"),
+     "upper corner of the foreground", "the scene's extent around the cameras"},
+    {"max_host_memory", 0, NULL, MESH | TEXTURE, STAGE(MEMORY), GIB(surface.max_host_memory, 0, 1e6),
      "refuse what may need more host memory, beside decoded photos; 0: no limit", NULL},
 
     /* texture */
-    {"output", 'o', NULL, TEXTURE, BASIC(OUTPUT), TEXT(output, "FILE,..."),
+    {"output", 'o', NULL, TEXTURE, BASIC(OUTPUT), TEXT(output.path, "FILE,..."),
      "what to write: .glb, .obj, .ply; several with commas between", "textured.glb in the folder of -m"},
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(texture, __VA_ARGS__)
 #include "splatsmith/texture_options.def"
 
     /* evaluation and saving */
-    {"test_iterations", 0, NULL, TRAIN | COARSE | REFINE, STAGE(SAVING), INTS(test_iterations),
+    {"test_iterations", 0, NULL, TRAIN | COARSE | REFINE, STAGE(SAVING), INTS(run.test_iterations),
      "measure the test views and five train views after these steps, and after the last; -1: only after the last",
      "7000 30000"},
-    {"test_iterations", 0, NULL, BENCH, STAGE(SAVING), INTS(test_iterations),
+    {"test_iterations", 0, NULL, BENCH, STAGE(SAVING), INTS(run.test_iterations),
      "with --mode training: measure the test views after these steps, too; the time does not count", "none"},
-    {"save_iterations", 0, NULL, TRAIN | COARSE | REFINE, STAGE(SAVING), INTS(save_iterations),
+    {"save_iterations", 0, NULL, TRAIN | COARSE | REFINE, STAGE(SAVING), INTS(run.save_iterations),
      "save the splat after these steps; the last one is always saved", "7000 30000"},
-    {"checkpoint_iterations", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING), INTS(checkpoint_iterations),
+    {"checkpoint_iterations", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING), INTS(run.checkpoint_iterations),
      "write a checkpoint for --start_checkpoint after these steps", ""},
-    {"checkpoint_interval", 0, NULL, TRAIN | COARSE | REFINE, BASIC(SAVING), INT(checkpoint_interval, 0, INT_MAX),
+    {"checkpoint_interval", 0, NULL, TRAIN | COARSE | REFINE, BASIC(SAVING), INT(run.checkpoint_interval, 0, INT_MAX),
      "write a checkpoint every N steps and keep the newest two; 0: none; the second in a row that cannot be written "
      "ends the run with exit code 3", NULL},
-    {"enable_lpips", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, STAGE(SAVING), FLAG(enable_lpips),
+    {"enable_lpips", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, STAGE(SAVING), FLAG(lpips.enable),
      "measure LPIPS too, when there are weights for it", "True for eval, False for train and bench"},
     {"lpips_net", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, ADVANCED(SAVING),
-     CHOICE(lpips.net, "vgg|alex|squeeze"),
+     CHOICE(lpips.options.net, "vgg|alex|squeeze"),
      "the network of LPIPS", NULL},
-    {"lpips_weights", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, ADVANCED(SAVING), TEXT(lpips.weights, "PATH"),
+
+       {"lpips_weights", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, ADVANCED(SAVING),
+     TEXT(lpips.options.weights, "PATH"),
      "weights of LPIPS: a safetensors file, or a folder of them (splatsmith-lpips-convert makes them)",
      "SPLATSMITH_LPIPS_WEIGHTS"},
-    {"lpips_normalize", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, ADVANCED(SAVING), FLAG(lpips.normalize),
+
+       {"lpips_normalize", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, ADVANCED(SAVING),
+     FLAG(lpips.options.normalize),
      "feed LPIPS pictures from -1 to 1, as its authors do, and not from 0 to 1, as 3DGS does", NULL},
-    {"tensorboard", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING), FLAG(tensorboard),
+    {"tensorboard", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING), FLAG(run.tensorboard),
      "write curves, histograms and pictures for TensorBoard into the model folder", "True"},
     {"tensorboard_tags", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING),
-     CHOICE(tensorboard_tags, "default|upstream"),
+     CHOICE(run.tensorboard_tags, "default|upstream"),
      "their names: default has everything, upstream is what the published trainer writes", NULL},
-    {"report", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING), FLAG(report),
+    {"report", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING), FLAG(run.report),
      "write report.html when the run ends: curves, views, memory, times, settings; and history.jsonl meanwhile",
      "True"},
-    {"profile_tensors", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MEMORY), FLAG(profile_tensors),
+    {"profile_tensors", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MEMORY), FLAG(run.profile_tensors),
      "profile memory by category: a log and JSON lines in profiles/ of the model folder, and TensorBoard", NULL},
-    {"profile_interval", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MEMORY), SIZE(profile_interval, 1, INT_MAX),
+    {"profile_interval", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MEMORY), SIZE(run.profile_interval, 1, INT_MAX),
      "with --profile_tensors: iterations from sample to sample", NULL},
-    {"snapshot_iterations", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MEMORY), INTS(snapshot_iterations),
+    {"snapshot_iterations", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MEMORY), INTS(run.snapshot_iterations),
      "write the list of all memory blocks after these iterations, as JSON in profiles/", ""},
-    {"folder", 0, NULL, PROFILE, BASIC(INPUT), TEXT(profile_folder, "OUT"),
+    {"folder", 0, NULL, PROFILE, BASIC(INPUT), TEXT(profile.folder, "OUT"),
      "with latest: where the runs are", "the current folder"},
-    {"svg", 0, NULL, PROFILE, BASIC(OUTPUT), TEXT(profile_svg, "FILE"),
+    {"svg", 0, NULL, PROFILE, BASIC(OUTPUT), TEXT(profile.svg, "FILE"),
      "draw memory by category over the iterations", ""},
 
     /* sample scene */
@@ -421,18 +425,19 @@ const cli_option cli_options[] = {
 #include "splatsmith/sample_options.def"
 
     /* machine */
-    {"data_device", 0, NULL, STEPS | COARSE | REFINE, ADVANCED(MACHINE), CHOICE(data_device, "cuda|cpu"),
+    {"data_device", 0, NULL, STEPS | COARSE | REFINE, ADVANCED(MACHINE), CHOICE(training.data_device, "cuda|cpu"),
      "on a GPU: keep the training photos in its memory when they fit easily (cuda), or upload one a step (cpu)", NULL},
-    {"backend", 0, NULL, WORK, BASIC(MACHINE), CHOICE(context.backend, "auto|cpu|cuda"), "where to compute", "auto"},
-    {"gpu", 0, NULL, WORK, BASIC(MACHINE), INT(context.gpu, 0, 1023), "which GPU", NULL},
-    {"deterministic", 0, NULL, WORK, ADVANCED(MACHINE), FLAG(context.deterministic),
+    {"backend", 0, NULL, WORK, BASIC(MACHINE), CHOICE(machine.context.backend, "auto|cpu|cuda"),
+     "where to compute", "auto"},
+    {"gpu", 0, NULL, WORK, BASIC(MACHINE), INT(machine.context.gpu, 0, 1023), "which GPU", NULL},
+    {"deterministic", 0, NULL, WORK, ADVANCED(MACHINE), FLAG(machine.context.deterministic),
      "on a GPU: the same bytes on every run, at some cost; on the CPU always so", NULL},
-    {"threads", 0, NULL, WORK | INFO | MESH_REPORT | CAMERAS, ADVANCED(MACHINE), INT(context.threads, 0, 4096),
+    {"threads", 0, NULL, WORK | INFO | MESH_REPORT | CAMERAS, ADVANCED(MACHINE), INT(machine.context.threads, 0, 4096),
      "CPU threads; the result does not depend on it", "all"},
-    {"simd", 0, NULL, WORK | INFO, ADVANCED(MACHINE), CHOICE(context.simd, "auto|avx512|avx2|c"),
+    {"simd", 0, NULL, WORK | INFO, ADVANCED(MACHINE), CHOICE(machine.context.simd, "auto|avx512|avx2|c"),
      "instruction set of the CPU", "auto"},
 
-    {"gpus", 0, NULL, TRAIN | COARSE | BENCH | PLAN, STAGE(MACHINE), TEXT(gpus, "N|all"),
+    {"gpus", 0, NULL, TRAIN | COARSE | BENCH | PLAN, STAGE(MACHINE), TEXT(machine.gpus, "N|all"),
      "train on N GPUs of this host, from --gpu on: each has a part of the Gaussians, and a step is of N photos "
      "(with --backend cpu N threads stand for GPUs; mpirun -n N starts processes instead); pipeline: its stages train "
      "and coarse; plan: what each of N would hold", NULL},
@@ -440,7 +445,7 @@ const cli_option cli_options[] = {
     /* view */
     {"port", 0, "viewer", VIEW, BASIC(MACHINE), INT(viewer.port, 0, 65535),
      "the port of the page; 0: any that is free", "8080, or the next one that is not busy"},
-    {"viewer", 0, NULL, TRAIN | COARSE | REFINE, BASIC(MACHINE), PORT(viewer_port, "8080"),
+    {"viewer", 0, NULL, TRAIN | COARSE | REFINE, BASIC(MACHINE), PORT(page.port, "8080"),
      "show the splat in a browser while it is trained, at this port (0: any that is free; without a port: 8080, or "
      "the next one that is not busy)",
      "not shown"},
@@ -448,48 +453,49 @@ const cli_option cli_options[] = {
      "listen for the network viewers of the original 3D Gaussian splatting (SIBR), at this port (0: any that is free; "
      "without a port: 6009, or the next one that is not busy); "
      "their protocol knows no token: who reaches the port may look and hold the training", "not listened for"},
-    {"viewer_budget", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MACHINE), DOUBLE(viewer_budget, 0.1, 100),
+    {"viewer_budget", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MACHINE), DOUBLE(page.budget, 0.1, 100),
      "percent of the time of the training that pictures of --viewer and --sibr may take while somebody looks", NULL},
-    {"viewer_stay", 0, NULL, ALONE(TRAIN | COARSE | REFINE), ADVANCED(MACHINE), FLAG(viewer_stay),
+    {"viewer_stay", 0, NULL, ALONE(TRAIN | COARSE | REFINE), ADVANCED(MACHINE), FLAG(page.stay),
      "after the training go on showing its splat, until Ctrl-C",
      "True in a terminal where a page is open at the end, or none ever was; else False"},
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(viewer, __VA_ARGS__)
 #include "splatsmith/viewer_options.def"
 
     /* monitor */
-    {"pid", 'p', NULL, MONITOR, BASIC(INPUT), INT(monitor_pid, 1, INT_MAX),
+    {"pid", 'p', NULL, MONITOR, BASIC(INPUT), INT(monitor.pid, 1, INT_MAX),
      "the process to watch; without it the machine alone is shown", ""},
-    {"interval", 0, NULL, MONITOR, BASIC(GENERAL), REAL(monitor_interval, 0.01, 86400),
+    {"interval", 0, NULL, MONITOR, BASIC(GENERAL), REAL(monitor.interval, 0.01, 86400),
      "seconds between two samples", NULL},
-    {"csv", 0, "monitor_csv,logfile", MONITOR, BASIC(OUTPUT), TEXT(monitor_csv, "FILE"),
+    {"csv", 0, "monitor_csv,logfile", MONITOR, BASIC(OUTPUT), TEXT(monitor.csv, "FILE"),
      "append a row for each sample to this file", ""},
-    {"gpu", 0, NULL, MONITOR, BASIC(MACHINE), INT(context.gpu, 0, 1023), "which GPU, in the order of nvidia-smi",
-     NULL},
-    {"monitor_csv", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(OUTPUT), TEXT(monitor_csv, "FILE"),
+    {"gpu", 0, NULL, MONITOR, BASIC(MACHINE), INT(machine.context.gpu, 0, 1023),
+     "which GPU, in the order of nvidia-smi", NULL},
+    {"monitor_csv", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(OUTPUT), TEXT(run.monitor_csv, "FILE"),
      "append a row a second with the state of GPU and host to this file", ""},
 
     /* general */
-    {"quiet", 'q', NULL, TALKING, BASIC(GENERAL), FLAG(quiet), "print nothing but errors", NULL},
-    {"reference", 0, "ground_truth", MESH_REPORT, BASIC(INPUT), TEXT(mesh_report.reference, "FILE"),
+    {"quiet", 'q', NULL, TALKING, BASIC(GENERAL), FLAG(general.quiet), "print nothing but errors", NULL},
+    {"reference", 0, "ground_truth", MESH_REPORT, BASIC(INPUT), TEXT(mesh_report.options.reference, "FILE"),
      "the true surface, a mesh or points ({meshes read}): measure distances to it and from it; to points they are "
      "longer by what lies between points", ""},
-    {"reference_points", 0, NULL, MESH_REPORT, BASIC(INPUT), TEXT(mesh_report.reference_points, "FILE"),
+    {"reference_points", 0, NULL, MESH_REPORT, BASIC(INPUT), TEXT(mesh_report.options.reference_points, "FILE"),
      "points of the true surface that the mesh ought to reach, such as those that photos show: completeness is theirs, "
      "in all and for each value of a property subset; precision stays that of --reference", ""},
-    {"reference_margin", 0, NULL, MESH_REPORT, ADVANCED(INPUT), DOUBLE(mesh_report.reference_margin, -1, 1e6),
+    {"reference_margin", 0, NULL, MESH_REPORT, ADVANCED(INPUT), DOUBLE(mesh_report.options.reference_margin, -1, 1e6),
      "compare the mesh inside the reference's box, grown on every side by this part of its diagonal, so that a sky "
      "that the reference lacks does not count; -1: all of the mesh", NULL},
-    {"samples", 0, NULL, MESH_REPORT, BASIC(GENERAL), COUNT(mesh_report.n_samples, 1, 1e9),
+    {"samples", 0, NULL, MESH_REPORT, BASIC(GENERAL), COUNT(mesh_report.options.n_samples, 1, 1e9),
      "points drawn on the surfaces that distances are measured from", NULL},
-    {"seed", 0, NULL, MESH_REPORT, BASIC(GENERAL), SEED(mesh_report.seed), "of those points", NULL},
-    {"thresholds", 0, NULL, MESH_REPORT, BASIC(GENERAL), TEXT(mesh_thresholds, "X,..."),
+    {"seed", 0, NULL, MESH_REPORT, BASIC(GENERAL), SEED(mesh_report.options.seed), "of those points", NULL},
+    {"thresholds", 0, NULL, MESH_REPORT, BASIC(GENERAL), TEXT(mesh_report.thresholds, "X,..."),
      "distances, in scene units, that precision, completeness and F-score are counted at; at most 8",
      "0.005,0.01,0.02,0.05 where points have subsets, else 0.25, 0.5, 1 and 2 % of the reference's diagonal"},
-    {"json", 0, NULL, MESH_REPORT, BASIC(OUTPUT), TEXT(mesh_json, "FILE"), "write the figures as JSON", ""},
-    {"tensorboard", 0, NULL, MESH_REPORT, BASIC(OUTPUT), TEXT(mesh_tensorboard, "FOLDER"),
+    {"json", 0, NULL, MESH_REPORT, BASIC(OUTPUT), TEXT(mesh_report.json, "FILE"), "write the figures as JSON", ""},
+    {"tensorboard", 0, NULL, MESH_REPORT, BASIC(OUTPUT), TEXT(mesh_report.tensorboard, "FOLDER"),
      "add the figures to this folder of TensorBoard events, as Mesh/...", ""},
-    {"step", 0, NULL, MESH_REPORT, ADVANCED(OUTPUT), INT(mesh_step, 0, INT_MAX), "the step of those events", NULL},
-    {"help", 'h', NULL, ALL, BASIC(GENERAL), HELP(help),
+    {"step", 0, NULL, MESH_REPORT, ADVANCED(OUTPUT), INT(mesh_report.step, 0, INT_MAX),
+     "the step of those events", NULL},
+    {"help", 'h', NULL, ALL, BASIC(GENERAL), HELP(general.help),
      "print this help; all: with every option, also those that few people need", ""},
 
     /* options of other trainers that scripts pass along */
@@ -502,7 +508,8 @@ const cli_option cli_options[] = {
     {"batch_views", 0, NULL, TRAIN | COARSE, IGNORED_FLAG, "several GPUs or processes always have a photo each", NULL},
     {"split_views", 0, NULL, TRAIN | COARSE | BENCH, IGNORED_FLAG,
      "photos are no longer split: several GPUs or processes have a photo each", NULL},
-    {"optimizer_type", 0, NULL, TRAIN, ADVANCED(IGNORED), CHOICE(ignored_text, "default"), "there is one, Adam", NULL},
+    {"optimizer_type", 0, NULL, TRAIN, ADVANCED(IGNORED), CHOICE(general.ignored_text, "default"),
+     "there is one, Adam", NULL},
     {"kernel_size", 'k', NULL, EXPORT, IGNORED_TEXT("X"), "the file of the splat holds its 3D filter", NULL},
     {"white_background", 'w', NULL, EXPORT, IGNORED_FLAG, "a splat is exported without its scene", NULL},
     {"high_dram", 0, NULL, STEPS | MODEL | COARSE | REFINE, IGNORED_FLAG,
@@ -536,22 +543,22 @@ static cli_range shared_range(size_t offset)
 #define LIMITS_RANGE(low, high) {low, high, false}
 #define LIMITS_OR_ZERO(low, high) {low, high, true}
 #define LIMITS_FREE {0, 0, false}
-#define SPLAT_OPTION(field, kind, start, range, saved) {offsetof(cli_values, scene.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range, saved) {offsetof(cli_parts, scene.field), LIMITS_##range},
 #include "splatsmith/scene_options.def"
-#define SPLAT_OPTION(field, kind, start, other, range) {offsetof(cli_values, sample.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, other, range) {offsetof(cli_parts, sample.field), LIMITS_##range},
 #include "splatsmith/sample_options.def"
 #define SPLAT_TRAIN_OPTION(row, name, field, kind, start, low, high, effect, other)                                    \
-    {offsetof(cli_values, train.field), {low, high, false}},
+    {offsetof(cli_parts, train.field), {low, high, false}},
 #include "splatsmith/train_options.def"
-#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_values, mesh.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_parts, mesh.field), LIMITS_##range},
 #include "splatsmith/mesh_options.def"
-#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_values, texture.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_parts, texture.field), LIMITS_##range},
 #include "splatsmith/texture_options.def"
-#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_values, clean.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_parts, clean.field), LIMITS_##range},
 #include "splatsmith/clean_options.def"
-#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_values, cameras.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_parts, cameras.field), LIMITS_##range},
 #include "splatsmith/cameras_options.def"
-#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_values, viewer.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_parts, viewer.field), LIMITS_##range},
 #include "splatsmith/viewer_options.def"
     };
     for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
@@ -565,4 +572,4 @@ cli_range cli_option_range(const cli_option *option)
 }
 
 const size_t cli_n_options = sizeof cli_options / sizeof cli_options[0];
-_Static_assert(sizeof cli_options / sizeof cli_options[0] <= CLI_OPTIONS_MAX, "cli_values.given is too small");
+_Static_assert(sizeof cli_options / sizeof cli_options[0] <= CLI_OPTIONS_MAX, "cli_line.given is too small");

@@ -1,63 +1,10 @@
-/* Defaults of the options, and their words for help, the man page and the completion. */
+/* The words of the options for help, the man page and the completion. */
 #include "options.h"
-#include "mesh/measure/mesh_report.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void set_list(cli_list *list, const int *values, size_t n)
-{
-    memcpy(list->values, values, n * sizeof *values);
-    list->n = n;
-}
-
-void cli_values_init(cli_values *values)
-{
-    static const int usual[] = {7000, 30000};
-    memset(values, 0, sizeof *values);
-    splat_context_options_init(&values->context);
-    values->context.sole_user = true;
-    splat_scene_options_init(&values->scene);
-    splat_train_options_init(&values->train);
-    splat_sample_options_init(&values->sample);
-    splat_cameras_options_init(&values->cameras);
-    set_list(&values->test_iterations, usual, 2);
-    set_list(&values->save_iterations, usual, 2);
-    values->iteration = -1;
-    values->n_sheet_views = 3;
-    values->monitor_interval = 1;
-    splat_mesh_report_options_init(&values->mesh_report);
-    splat_random_views_options_init(&values->random_views);
-    splat_viewer_options_init(&values->viewer);
-    values->viewer_port = -1;
-    values->viewer_budget = 5;
-    splat_mesh_draw_options_init(&values->mesh_draw);
-    values->bench_mode = "training";
-    values->render_exposure = "neutral";
-    splat_bench_options_init(&values->bench);
-    values->render_mode = "auto";
-    values->fragmentation = "normal";
-    values->profile_interval = 50;
-    values->tensorboard = values->report = values->enable_lpips = true;
-    values->tensorboard_tags = "default";
-    splat_lpips_options_init(&values->lpips);
-    splat_mesh_extract_options_init(&values->mesh);
-    splat_texture_options_init(&values->texture);
-    splat_clean_options_init(&values->clean);
-    values->scene_up = "-y";
-    values->export_scale = 1;
-    values->spz_version = "3";
-    values->mesh.points = SPLAT_MESH_POINTS_VIEWS;
-    values->reduce_sh_degree = -1;
-    values->strategy = "default";
-    values->quality = "normal";
-    values->regularization = "multiview";
-    values->coarse_iterations = 15000;
-    values->export_ply = true;
-    values->data_device = "cuda";
-}
 
 const char *cli_next_name(const char *names, char name[64])
 {
@@ -106,9 +53,8 @@ static void list_text(const cli_list *list, char *text, size_t size)
         length += (size_t)snprintf(text + length, size - length, "%s%d", i ? " " : "", list->values[i]);
 }
 
-void cli_value_text(const cli_option *option, const cli_values *values, char *text, size_t size)
+static void field_text(const cli_option *option, const void *field, char *text, size_t size)
 {
-    const void *field = (const char *)values + option->offset;
     text[0] = '\0';
     switch (option->kind) {
     case CLI_INT:
@@ -137,14 +83,24 @@ void cli_value_text(const cli_option *option, const cli_values *values, char *te
     }
 }
 
-/* The default as text, "" when there is nothing to say. */
-static void default_text(const cli_option *option, const cli_values *defaults, char *text, size_t size)
+void cli_value_text(const cli_option *option, const cli_line *line, char *text, size_t size)
+{
+    field_text(option, cli_field(line, option), text, size);
+}
+
+void cli_default_text(const cli_option *option, char *text, size_t size)
+{
+    field_text(option, (const char *)cli_default_parts() + option->offset, text, size);
+}
+
+/* The default that the help shows, "" when there is nothing to say. */
+static void shown_default(const cli_option *option, char *text, size_t size)
 {
     text[0] = '\0';
     if (option->fallback)
         snprintf(text, size, "%s", option->fallback);
     else if (option->kind != CLI_FLAG && option->kind != CLI_INTS) /* flags are off, as one expects */
-        cli_value_text(option, defaults, text, size);
+        cli_default_text(option, text, size);
 }
 
 /* What stands in braces in the words of an option: endings, from the tables of the library. */
@@ -188,12 +144,12 @@ static size_t help_text(const char *help, char text[CLI_TEXT_MAX])
     return length;
 }
 
-const char *cli_option_text(const cli_option *option, const cli_values *defaults, char text[CLI_TEXT_MAX])
+const char *cli_option_text(const cli_option *option, char text[CLI_TEXT_MAX])
 {
     char value[256] = "", name[64];
     size_t length = help_text(option->help, text);
     if (option->group == CLI_GROUP_IGNORED) return text;
-    default_text(option, defaults, value, sizeof value);
+    shown_default(option, value, sizeof value);
     if (has_long_words(option)) {
         const char *word = option->metavar;
         for (size_t n; *word && length < CLI_TEXT_MAX; word += n + (word[n] == '|')) {

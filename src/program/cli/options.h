@@ -3,106 +3,33 @@
 #define SPLAT_CLI_OPTIONS_H
 
 #include "base/option_table.h"
-#include "sizes.h"
-#include "splatsmith.h"
-#include "bench/bench.h"
-#include "measure/random_views.h"
-#include "mesh/measure/mesh_figures.h"
+#include "parts.h"
 
 #include <stdio.h>
 
-#define CLI_LIST_MAX 1024
 #define CLI_OPTIONS_MAX 384
 #define CLI_WORDS_MAX 256
 #define CLI_TEXT_MAX 1024
 
-typedef struct cli_list {
-    int values[CLI_LIST_MAX];
-    size_t n;
-} cli_list;
+typedef struct cli_command cli_command;
 
-/* The help that is asked for: of the options that people need first, or of all. */
-typedef enum cli_help { CLI_NO_HELP, CLI_HELP_BASIC, CLI_HELP_ALL } cli_help;
-
-/* Everything a command line can say. The library's own structs are filled by the library's own init functions, so that
- * a default is written down once. Strings point into argv. */
-typedef struct cli_values {
-    splat_context_options context;
-    splat_scene_options scene;
-    splat_train_options train;
-    splat_sample_options sample;
-    splat_cameras_options cameras;
-    splat_bench_options bench;
-    splat_viewer_options viewer;
-    const char *camera_path; /* of render; NULL: the views of the scene */
-    int viewer_port;      /* of --viewer beside a training; -1: none */
-    double viewer_budget; /* percent */
-    bool viewer_stay;     /* the page stays after the training; of interest where it is given */
-    splat_random_views_options random_views; /* n = 0: none */
-    const char *bench_label, *bench_notes;
-    const char *bench_mode, *max_slowdown, *quality_tolerance, *perturb, *what;
-    const char *render_exposure; /* "neutral" or "own" */
-    const char *mesh_file;      /* of render and eval: taken instead of a splat; of refine: to begin with; NULL: none */
-    splat_mesh_draw_options mesh_draw;
-    int render_width, render_height; /* 0: the scene's */
-    cli_list test_iterations, save_iterations, checkpoint_iterations;
-    cli_limit vram_limit, device_memory;
-    const char *fragmentation;
-    size_t n_gaussians;
-    const char *strategy;       /* of train */
-    const char *quality;        /* "high": the strategy that measures best, unless one is given */
-    const char *regularization; /* of coarse */
-    int coarse_iterations;
-    bool export_ply;
-    const char *gs_output_dir, *coarse_checkpoint, *refinement_time; /* of pipeline and refine */
-    const char *gaussians_per_triangle; /* of refine and pipeline; NULL: not said */
-    const char *deform;         /* of refine: the edited mesh; NULL: it trains */
-    int refinement_iterations;
-    float normal_consistency_factor;
-    bool skip_training, skip_coarse, skip_refine, skip_texture, low_poly, high_poly, export_obj;
-    splat_viewer *shared_viewer; /* of the pipeline around a stage; NULL: none */
-    struct cli_outcome *outcome; /* filled by train, coarse and mesh; NULL: nobody asks */
-    int reduce_sh_degree;       /* of a loaded model; -1: as it is */
-    bool optimize_memory;       /* an alias, as quality: src/program/cli/aliases.c */
-    const char *model_path, *experiment_name, *start_checkpoint, *ply, *output, *render_mode, *data_device;
-    int iteration, from_iteration, checkpoint_interval;
-    int n_sheet_views;
-    int monitor_pid;            /* 0: none */
-    float monitor_interval;
-    const char *monitor_csv;
-    splat_mesh_report_options mesh_report;
-    const char *mesh_thresholds, *mesh_json, *mesh_tensorboard;
-    int mesh_step;
-    const char *profile_folder, *profile_svg;
-    cli_list snapshot_iterations;
-    bool profile_tensors, tensorboard, report;
-    int profile_interval;
-    const char *tensorboard_tags;
-    splat_lpips_options lpips;
-    splat_mesh_extract_options mesh;
-    const char *surface_levels, *bbox_min, *bbox_max;
-    splat_texture_options texture;
-    splat_clean_options clean;  /* of export, but for its box: bbox_min, bbox_max */
-    const char *spz_version;    /* of export */
-    const char *up_axis, *scene_up; /* of export; up_axis NULL: it stays */
-    double export_scale;
-    int min_views;             /* of export; 0: all stay */
-    double max_host_memory;     /* of mesh and texture, GiB; 0: no limit */
-    bool use_marching_cubes, use_centers, use_vanilla_3dgs, remove_floaters;
-    bool diffuse_only;          /* of eval */
-    const char *gpus;           /* of train: how many GPUs, or "all"; NULL: one */
-    int n_gpus;                 /* the same as a number, once it is looked at; 0: one */
-    bool eval_only, delete_first, enable_lpips, skip_train, skip_test, fused, quiet;
-    cli_help help;
-    const char *ignored_text;   /* where options without effect leave their value */
-    bool ignored_flag;
-    const char *operand;        /* the word that is not an option: OUT of sample, a command for help */
-    const char *words[CLI_WORDS_MAX]; /* those after it, of commands that take many */
-    size_t n_words;
-    char **command_line;        /* as the program was called, NULL at the end */
+/* A command line that was read. A command has the parts that its options fill; other parts point to the defaults, and
+ * nobody writes there. A command may change its own parts. */
+typedef struct cli_line {
+    const cli_command *command;
+#define CLI_PART(name, type) type *name;
+#include "parts.def"
+    void *storage;              /* of the command's parts */
     bool given[CLI_OPTIONS_MAX]; /* by the index in the table */
     bool unnamed[CLI_OPTIONS_MAX]; /* given without its value: a usual port */
-} cli_values;
+    const char *operand;        /* the word that is not an option: OUT of sample, a command for help */
+    const char *words[CLI_WORDS_MAX]; /* the words after it, of commands that take many */
+    size_t n_words;
+    char **command_line;        /* as the program was called, NULL at the end */
+    int n_gpus;                 /* --gpus as a number, once it is checked; 0: one */
+    splat_viewer *shared_viewer; /* of the pipeline around a stage; NULL: none */
+    struct cli_outcome *outcome; /* filled by the stages of a pipeline; NULL: nobody asks */
+} cli_line;
 
 /* What an option takes: as in the tables of the library's options, or more. */
 typedef enum cli_kind {
@@ -157,24 +84,24 @@ typedef struct cli_option {
     cli_level level;
     cli_group group;
     cli_kind kind;
-    size_t offset;        /* in cli_values */
+    size_t offset;        /* in cli_parts */
     const char *metavar;
     double low, high;     /* of numbers; low above high: the library's range */
     const char *help;     /* CLI_GROUP_IGNORED: why it has no effect */
     const char *fallback; /* shown as default where the value in the struct does not tell; "": show none */
 } cli_option;
 
-typedef struct cli_command {
+struct cli_command {
     const char *name;
     unsigned bit;
-    int (*run)(const cli_values *values);
+    int (*run)(cli_line *line);
     const char *usage;    /* after "splatsmith <name> " */
     const char *operand;  /* what the operand is called, or NULL when none is taken; "..." at its end: any number */
     const char *summary;
     const char *details;  /* shown by --help; NULL: none */
     bool prints; /* its result is what it prints: when the reader leaves, there is nothing more to do */
     bool hidden;
-} cli_command;
+};
 
 /* Of an option that takes a number; both limits are included. Both 0: it has no limit. */
 typedef struct cli_range {
@@ -190,35 +117,42 @@ extern const char *const cli_group_titles[CLI_N_GROUPS];
 
 cli_range cli_option_range(const cli_option *option);
 
-void cli_values_init(cli_values *values);
+/* A line of the command without any words: its parts are the defaults. command NULL: no part is its own. False, with a
+ * message, if memory is exhausted. */
+bool cli_line_init(cli_line *line, const cli_command *command);
+void cli_line_free(cli_line *line);
+/* The field that an option fills. */
+void *cli_field(const cli_line *line, const cli_option *option);
 /* NULL when there is none. */
 const cli_command *cli_find_command(const char *name);
 /* The one message about a word that is no command, with the nearest one. */
 void cli_unknown_command(const char *name);
 
 /* Reads the words after the command. Prints one sentence and returns false when they are wrong. */
-bool cli_parse(cli_values *values, const cli_command *command, int n_words, char **words);
-/* As if the command line had set it, to this text, which must live as long as the values. */
-bool cli_set_option(cli_values *values, const cli_option *option, const char *text);
+bool cli_parse(cli_line *line, int n_words, char **words);
+/* As if the command line had set it, to this text, which must live as long as the line. */
+bool cli_set_option(cli_line *line, const cli_option *option, const char *text);
 /* Options that stand for a value of another one become that one, with a notice. Prints one sentence and returns false
  * when the other one is given, too, with another value. */
-bool cli_take_aliases(cli_values *values, const cli_command *command);
+bool cli_take_aliases(cli_line *line);
 /* Whether the command line set the option. */
-bool cli_given(const cli_values *values, const char *name);
+bool cli_given(const cli_line *line, const char *name);
 /* Whether it set the option's value, too. */
-bool cli_names_value(const cli_values *values, const char *name);
-/* An option of a kind of the library's tables as a row of one, whose struct is cli_values. */
+bool cli_names_value(const cli_line *line, const char *name);
+/* An option of a kind of the library's tables as a row of one, whose struct is the field alone. */
 splat_option cli_option_row(const cli_option *option);
 /* Bytes of the field that an option of this kind has. */
 size_t cli_kind_size(cli_kind kind);
-/* Of a struct of options in `values`, `part`: writes what the command line set over another struct of that type, which
- * holds what applies else, such as a preset or what a file says. */
-void cli_put_given(const cli_values *values, const void *part, size_t size, void *options);
+/* `part` is a struct of options in a part of the line. Writes what the command line set over another struct of that
+ * type, which holds what applies else, such as a preset or what a file says. */
+void cli_put_given(const cli_line *line, const void *part, size_t size, void *options);
 /* Takes a text option back: not set, and its default. */
-void cli_forget(cli_values *values, const char *name);
+void cli_forget(cli_line *line, const char *name);
 
 /* The value of an option as the command line would say it, "" when it has none; a list that is too long is cut. */
-void cli_value_text(const cli_option *option, const cli_values *values, char *text, size_t size);
+void cli_value_text(const cli_option *option, const cli_line *line, char *text, size_t size);
+/* The same of the default. */
+void cli_default_text(const cli_option *option, char *text, size_t size);
 
 /* The next name in a comma-separated list of aliases: copies it and returns what follows, NULL at the end. */
 const char *cli_next_name(const char *names, char name[64]);
@@ -226,7 +160,7 @@ const char *cli_next_name(const char *names, char name[64]);
 const char *cli_option_metavar(const cli_option *option);
 /* "-s, --source_path FOLDER" */
 const char *cli_option_heading(const cli_option *option, char text[CLI_TEXT_MAX]);
-/* The help with defaults and aliases. `defaults` come from cli_values_init. */
-const char *cli_option_text(const cli_option *option, const cli_values *defaults, char text[CLI_TEXT_MAX]);
+/* The help with its default and aliases. */
+const char *cli_option_text(const cli_option *option, char text[CLI_TEXT_MAX]);
 
 #endif

@@ -138,16 +138,16 @@ static bool refuse(const cli_option *option, const char *text, const splat_error
 splat_option cli_option_row(const cli_option *option)
 {
     const cli_range range = cli_option_range(option);
-    return (splat_option){.row = {option->name, (splat_option_kind)option->kind, option->offset, option->metavar},
+    return (splat_option){.row = {option->name, (splat_option_kind)option->kind, 0, option->metavar},
                           .low = range.low, .high = range.high, .or_zero = range.or_zero};
 }
 
-static bool set_plain(const cli_option *option, splat_option_kind kind, const char *text, void *values)
+static bool set_plain(const cli_option *option, splat_option_kind kind, const char *text, void *field)
 {
     splat_error error;
     splat_option row = cli_option_row(option);
     row.row.kind = kind;
-    return splat_option_read(&row, text, values, &error) == SPLAT_OK || refuse(option, text, &error);
+    return splat_option_read(&row, text, field, &error) == SPLAT_OK || refuse(option, text, &error);
 }
 
 static bool add_int(const cli_option *option, const char *text, cli_list *list)
@@ -159,7 +159,6 @@ static bool add_int(const cli_option *option, const char *text, cli_list *list)
         return false;
     }
     row.row.kind = SPLAT_OPTION_INT;
-    row.row.offset = 0;
     if (splat_option_read(&row, text, &list->values[list->n], &error) != SPLAT_OK) return refuse(option, text, &error);
     list->n++;
     return true;
@@ -186,7 +185,6 @@ static bool set_choice(const cli_option *option, const char *text, const char **
     splat_option row = cli_option_row(option);
     int number;
     row.row.kind = SPLAT_OPTION_CHOICE;
-    row.row.offset = 0;
     if (splat_option_read(&row, text, &number, &error) != SPLAT_OK) return refuse(option, text, &error);
     *value = text;
     return true;
@@ -202,19 +200,19 @@ static bool read_help(const char *text, cli_help *value)
     return true;
 }
 
-static bool set_value(cli_values *values, const cli_option *option, const char *text)
+static bool set_value(cli_line *line, const cli_option *option, const char *text)
 {
-    void *field = (char *)values + option->offset;
+    void *field = cli_field(line, option);
     switch (option->kind) {
     case CLI_CHOICE: return set_choice(option, text, field);
-    case CLI_PORT: return set_plain(option, SPLAT_OPTION_INT, text, values);
+    case CLI_PORT: return set_plain(option, SPLAT_OPTION_INT, text, field);
     case CLI_LIMIT: return set_limit(option, text, field);
     case CLI_INTS: return add_int(option, text, field);
     case CLI_HELP:
         if (read_help(text, field)) return true;
         cli_error("--%s takes nothing or all, not '%s'", option->name, text);
         return false;
-    default: return set_plain(option, (splat_option_kind)option->kind, text, values);
+    default: return set_plain(option, (splat_option_kind)option->kind, text, field);
     }
 }
 
@@ -235,31 +233,31 @@ static const char *peek_value(const cli_words *words, const cli_option *option)
 }
 
 /* `attached` is what stood after '=' or after a letter, or NULL. */
-static bool take_values(cli_values *values, const cli_option *option, const char *attached, cli_words *words)
+static bool take_values(cli_line *line, const cli_option *option, const char *attached, cli_words *words)
 {
     const char *text = attached ? attached : peek_value(words, option);
     char usual[8];
     bool ignored;
     cli_help ignored_help;
-    values->given[option - cli_options] = true;
-    values->unnamed[option - cli_options] = false;
-    if (option->kind == CLI_INTS) ((cli_list *)(void *)((char *)values + option->offset))->n = 0;
+    line->given[option - cli_options] = true;
+    line->unnamed[option - cli_options] = false;
+    if (option->kind == CLI_INTS) ((cli_list *)cli_field(line, option))->n = 0;
     if (option->kind == CLI_FLAG && !attached && !(text && splat_text_flag(text, &ignored)))
-        return set_value(values, option, "true");
+        return set_value(line, option, "true");
     if (option->kind == CLI_HELP && !attached && !(text && read_help(text, &ignored_help)))
-        return set_value(values, option, "true");
+        return set_value(line, option, "true");
     if (option->kind == CLI_PORT && !attached && !(text && isdigit((unsigned char)text[0]))) {
-        values->unnamed[option - cli_options] = true;
-        return sscanf(option->metavar, "[PORT=%7[0-9]]", usual) == 1 && set_value(values, option, usual);
+        line->unnamed[option - cli_options] = true;
+        return sscanf(option->metavar, "[PORT=%7[0-9]]", usual) == 1 && set_value(line, option, usual);
     }
     if (!text) {
         cli_error("--%s needs a value", option->name);
         return false;
     }
     if (!attached) words->next++;
-    if (!set_value(values, option, text)) return false;
+    if (!set_value(line, option, text)) return false;
     while (option->kind == CLI_INTS && !attached && (text = peek_value(words, option))) {
-        if (!set_value(values, option, text)) return false;
+        if (!set_value(line, option, text)) return false;
         words->next++;
     }
     return true;
@@ -271,14 +269,15 @@ static bool takes_many(const cli_command *command)
     return length > 3 && strcmp(command->operand + length - 3, "...") == 0;
 }
 
-static bool take_operand(cli_values *values, const cli_command *command, const char *word)
+static bool take_operand(cli_line *line, const char *word)
 {
-    if (command->operand && !values->operand) {
-        values->operand = word;
+    const cli_command *command = line->command;
+    if (command->operand && !line->operand) {
+        line->operand = word;
         return true;
     }
     if (command->operand && takes_many(command)) {
-        if (values->n_words < CLI_WORDS_MAX) return values->words[values->n_words++] = word, true;
+        if (line->n_words < CLI_WORDS_MAX) return line->words[line->n_words++] = word, true;
         cli_error("%s takes at most %d words", command->name, CLI_WORDS_MAX + 1);
         return false;
     }
@@ -292,8 +291,9 @@ static bool take_operand(cli_values *values, const cli_command *command, const c
     return false;
 }
 
-bool cli_parse(cli_values *values, const cli_command *command, int n_words, char **word_list)
+bool cli_parse(cli_line *line, int n_words, char **word_list)
 {
+    const cli_command *command = line->command;
     cli_words words = {word_list, n_words, 0};
     bool options_end = false;
     while (words.next < words.n) {
@@ -304,7 +304,7 @@ bool cli_parse(cli_values *values, const cli_command *command, int n_words, char
             continue;
         }
         if (options_end || !is_option(word)) {
-            if (!take_operand(values, command, word)) return false;
+            if (!take_operand(line, word)) return false;
             continue;
         }
         const cli_option *option = word[1] == '-' ? find_long(command, word) : find_short(command, word);
@@ -317,28 +317,28 @@ bool cli_parse(cli_values *values, const cli_command *command, int n_words, char
         }
         if (word[1] != '-')
             option = cli_number_option(command, option, attached ? attached : peek_value(&words, option));
-        if (!take_values(values, option, attached, &words)) return false;
+        if (!take_values(line, option, attached, &words)) return false;
     }
     return true;
 }
 
-bool cli_set_option(cli_values *values, const cli_option *option, const char *text)
+bool cli_set_option(cli_line *line, const cli_option *option, const char *text)
 {
-    values->given[option - cli_options] = true;
-    return set_value(values, option, text);
+    line->given[option - cli_options] = true;
+    return set_value(line, option, text);
 }
 
-bool cli_given(const cli_values *values, const char *name)
+bool cli_given(const cli_line *line, const char *name)
 {
     for (size_t i = 0; i < cli_n_options; i++)
-        if (values->given[i] && strcmp(cli_options[i].name, name) == 0) return true;
+        if (line->given[i] && strcmp(cli_options[i].name, name) == 0) return true;
     return false;
 }
 
-bool cli_names_value(const cli_values *values, const char *name)
+bool cli_names_value(const cli_line *line, const char *name)
 {
     for (size_t i = 0; i < cli_n_options; i++)
-        if (values->given[i] && !values->unnamed[i] && strcmp(cli_options[i].name, name) == 0) return true;
+        if (line->given[i] && !line->unnamed[i] && strcmp(cli_options[i].name, name) == 0) return true;
     return false;
 }
 
@@ -354,25 +354,24 @@ size_t cli_kind_size(cli_kind kind)
     }
 }
 
-void cli_put_given(const cli_values *values, const void *part, size_t size, void *options)
+void cli_put_given(const cli_line *line, const void *part, size_t size, void *options)
 {
-    const size_t begin = (size_t)((const char *)part - (const char *)values);
+    const char *begin = part;
     for (size_t i = 0; i < cli_n_options; i++) {
-        const size_t at = cli_options[i].offset;
-        if (!values->given[i] || at < begin || at >= begin + size) continue;
-        memcpy((char *)options + (at - begin), (const char *)values + at, cli_kind_size(cli_options[i].kind));
+        if (!line->given[i] || !(cli_options[i].commands & line->command->bit)) continue;
+        const char *field = cli_field(line, &cli_options[i]);
+        if (field < begin || field >= begin + size) continue;
+        memcpy((char *)options + (field - begin), field, cli_kind_size(cli_options[i].kind));
     }
 }
 
-void cli_forget(cli_values *values, const char *name)
+void cli_forget(cli_line *line, const char *name)
 {
-    static cli_values defaults; /* large for a stack */
-    cli_values_init(&defaults);
     for (size_t i = 0; i < cli_n_options; i++) {
-        if (!values->given[i] || strcmp(cli_options[i].name, name) != 0 || cli_options[i].kind != CLI_TEXT) continue;
-        values->given[i] = false;
-        *(const char **)(void *)((char *)values + cli_options[i].offset) =
-            *(const char **)(void *)((char *)&defaults + cli_options[i].offset);
+        const cli_option *option = &cli_options[i];
+        if (!line->given[i] || strcmp(option->name, name) != 0 || option->kind != CLI_TEXT) continue;
+        line->given[i] = false;
+        memcpy(cli_field(line, option), (const char *)cli_default_parts() + option->offset, cli_kind_size(CLI_TEXT));
     }
 }
 

@@ -11,8 +11,7 @@ typedef struct pipeline_splat {
 } pipeline_splat;
 
 typedef struct pipeline {
-    const cli_values *values;   /* the command line */
-    const cli_values *defaults;
+    cli_line *line;             /* the command line */
     char folder[CLI_PATH_MAX];  /* of all stages */
     char scene[CLI_PATH_MAX];   /* absolute */
     char cameras[CLI_PATH_MAX]; /* cameras.json of a scene that was made of photos alone; "": the scene had cameras */
@@ -22,12 +21,12 @@ typedef struct pipeline {
     bool is_bound;              /* the splat's Gaussians are bound to the mesh, which lies in the splat's folder */
 } pipeline;
 
-/* The values of a stage's command, and room for paths that it makes up. */
-typedef struct stage_values {
-    cli_values values;
+/* The line of a stage's command, and room for paths that it makes up. */
+typedef struct stage_line {
+    cli_line line;
     cli_outcome outcome;
     char path[3 * CLI_PATH_MAX];
-} stage_values;
+} stage_line;
 
 /* What a stage leaves to those after it, as bits. */
 enum {
@@ -43,35 +42,37 @@ typedef struct pipeline_stage {
     /* Its splat and its mesh under a name in the pipeline's folder, where users look for them; NULL: left where it is.
      * PIPELINE_FILES are there under their own names. */
     const char *splat_name, *mesh_name;
-    /* What the stage gets beside the options that the user gave for it. */
-    void (*fill)(const pipeline *p, const char *folder, stage_values *stage);
-    /* Whether its command would take these values. */
-    int (*check)(const pipeline *p, const cli_values *values);
+    /* Defaults in a pipeline that differ from those of the command; NULL: none. */
+    void (*preset)(cli_line *line);
+    /* Adds to the options that the user gave for the stage. */
+    void (*fill)(const pipeline *p, const char *folder, stage_line *stage);
+    /* Whether its command would take this line. */
+    int (*check)(const pipeline *p, const cli_line *line);
     /* Adds figures on the test views to the results, where its command does not measure any; NULL: it does. Returns an
      * exit code. */
-    int (*measure)(const pipeline *p, json_t *results, const cli_values *values);
+    int (*measure)(const pipeline *p, json_t *results, const cli_line *line);
 } pipeline_stage;
 
 extern const pipeline_stage pipeline_stages[];
 extern const size_t pipeline_n_stages;
 
 /* Of --low_poly and --high_poly; 0: not asked. */
-size_t pipeline_target_vertices(const cli_values *values);
+size_t pipeline_target_vertices(const cli_line *line);
 
 /* Whether an option, whose name is copied, takes the stage's place. */
-bool pipeline_is_skipped(const pipeline_stage *stage, const cli_values *values, char name[64]);
+bool pipeline_is_skipped(const pipeline_stage *stage, const cli_line *line, char name[64]);
 /* The command of a stage. */
 const cli_command *pipeline_command(const pipeline_stage *stage);
 /* Tells which options of the command line no stage will see. */
-void pipeline_notice_unused(const cli_values *values);
+void pipeline_notice_unused(const cli_line *line);
 
-/* The command line that the stage would have had by itself. */
-void pipeline_stage_values(const pipeline *p, const pipeline_stage *stage, const char *folder, stage_values *out);
+/* The command line that the stage would have by itself; the caller frees out->line. Returns an exit code. */
+int pipeline_stage_begin(const pipeline *p, const pipeline_stage *stage, const char *folder, stage_line *out);
 /* Its modes and what differs from the defaults into file->settings, what the stage begins with into file->inputs.
  * Returns an exit code. */
-int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_values *values, stage_file *file);
+int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_line *line, stage_file *file);
 /* Why what `had` says must be made again to be what `wanted` says; "" when it need not. */
-void pipeline_difference(const pipeline *p, const pipeline_stage *stage, const stage_file *had,
+void pipeline_difference(const pipeline_stage *stage, const stage_file *had,
                          const stage_file *wanted, char *reason, size_t size);
 
 /* The splat of a model folder (its newest state when iteration is -1) or a file. Prints the reason when there is none;
@@ -96,7 +97,7 @@ const char *pipeline_quality_text(const json_t *results, char text[32]);
 const char *pipeline_result_path(const json_t *results);
 
 /* "test_psnr", "test_psnr_covered" and "test_coverage" of a mesh, where the scene has test views. */
-int pipeline_measure_mesh(const pipeline *p, json_t *results, const cli_values *values);
+int pipeline_measure_mesh(const pipeline *p, json_t *results, const cli_line *line);
 
 /* Puts the results of a complete stage, as its table row says, under their names in the pipeline's folder: hard links,
  * or copies where there are none. `files` receives the names. Returns an exit code. */

@@ -25,17 +25,18 @@ static int evaluate(const cli_session *session, const char *mesh, json_t *result
     return CLI_OK;
 }
 
-int pipeline_measure_mesh(const pipeline *p, json_t *results, const cli_values *given)
+int pipeline_measure_mesh(const pipeline *p, json_t *results, const cli_line *given)
 {
     char mesh[CLI_PATH_MAX];
-    static cli_values values; /* large for a stack */
+    cli_line line = *given;
+    cli_model model = *given->model;
     cli_session session = {.outcome = NULL};
-    values = *given;
-    values.model_path = p->splat.folder[0] ? p->splat.folder : NULL; /* its photos, their size and the split */
-    values.ply = NULL;
+    model.model_path = p->splat.folder[0] ? p->splat.folder : NULL; /* its photos, their size and the split */
+    model.ply = NULL;
+    line.model = &model;
     if (!cli_path_join(mesh, p->folder, pipeline_result_path(results))) return CLI_USAGE;
-    int code = cli_context_create(&values, &session.context);
-    if (code == CLI_OK) code = cli_session_open_scene(&session, &values, false);
+    int code = cli_context_create(&line, &session.context);
+    if (code == CLI_OK) code = cli_session_open_scene(&session, &line, false);
     if (code == CLI_OK && session.scene_info.n_test > 0) code = evaluate(&session, mesh, results);
     cli_session_close(&session);
     return code;

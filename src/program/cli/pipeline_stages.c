@@ -11,99 +11,104 @@
 
 /* ---------------------------------------------------------------- the stages */
 
-static void begin_with_splat(const pipeline *p, cli_values *values)
+static void begin_with_splat(const pipeline *p, cli_line *line)
 {
-    values->model_path = p->splat.folder[0] ? p->splat.folder : NULL;
-    values->ply = p->splat.file;
-    values->iteration = p->splat.iteration;
+    line->model->model_path = p->splat.folder[0] ? p->splat.folder : NULL;
+    line->model->ply = p->splat.file;
+    line->model->iteration = p->splat.iteration;
 }
 
-static void fill_train(const pipeline *p, const char *folder, stage_values *stage)
+static void preset_train(cli_line *line)
 {
-    stage->values.model_path = folder;
-    if (!cli_given(p->values, "iterations")) stage->values.train.iterations = TRAIN_ITERATIONS;
-    /* classic is what meshes were measured with */
-    if (!cli_given(p->values, "strategy")) stage->values.strategy = "classic";
+    line->train->iterations = TRAIN_ITERATIONS;
+    line->training->strategy = "classic"; /* meshes were measured with it */
 }
 
-static void fill_coarse(const pipeline *p, const char *folder, stage_values *stage)
+static void fill_train(const pipeline *p, const char *folder, stage_line *stage)
 {
-    begin_with_splat(p, &stage->values);
-    stage->values.output = folder;
+    (void)p;
+    stage->line.model->model_path = folder;
 }
 
-static void fill_mesh(const pipeline *p, const char *folder, stage_values *stage)
+static void fill_coarse(const pipeline *p, const char *folder, stage_line *stage)
 {
-    size_t n = pipeline_target_vertices(p->values);
-    begin_with_splat(p, &stage->values);
+    begin_with_splat(p, &stage->line);
+    stage->line.output->path = folder;
+}
+
+static void fill_mesh(const pipeline *p, const char *folder, stage_line *stage)
+{
+    size_t n = pipeline_target_vertices(p->line);
+    begin_with_splat(p, &stage->line);
     snprintf(stage->path, sizeof stage->path, "%s/mesh.ply", folder);
-    stage->values.output = stage->path;
-    if (n) stage->values.mesh.target_vertices = n;
+    stage->line.output->path = stage->path;
+    if (n) stage->line.mesh->target_vertices = n;
 }
 
-static void fill_refine(const pipeline *p, const char *folder, stage_values *stage)
+static void fill_refine(const pipeline *p, const char *folder, stage_line *stage)
 {
-    stage->values.mesh_file = p->mesh;
-    stage->values.gs_output_dir = p->splat.folder[0] ? p->splat.folder : p->splat.file;
+    stage->line.model->mesh_file = p->mesh;
+    stage->line.model->gs_output_dir = p->splat.folder[0] ? p->splat.folder : p->splat.file;
     const char *dot = strrchr(p->splat.file, '.');
-    if (dot && strcmp(dot, ".ply") == 0) stage->values.iteration = p->splat.iteration; /* a checkpoint is the newest */
-    stage->values.output = folder;
-    if (p->values->low_poly || p->values->high_poly)
-        stage->values.gaussians_per_triangle = p->values->low_poly ? "6" : "1";
+    if (dot && strcmp(dot, ".ply") == 0) /* a checkpoint is the newest */
+        stage->line.model->iteration = p->splat.iteration;
+    stage->line.output->path = folder;
+    if (p->line->pipeline->low_poly || p->line->pipeline->high_poly)
+        stage->line.refine->gaussians_per_triangle = p->line->pipeline->low_poly ? "6" : "1";
 }
 
 /* Without refinement the mesh of the stage before, which no Gaussians are bound to; the split is that of its splat. */
-static void fill_texture(const pipeline *p, const char *folder, stage_values *stage)
+static void fill_texture(const pipeline *p, const char *folder, stage_line *stage)
 {
     char *split = stage->path + 2 * CLI_PATH_MAX;
-    stage->values.model_path = p->is_bound ? p->splat.folder : p->mesh;
-    snprintf(stage->path, 2 * CLI_PATH_MAX, "%s/textured.glb%s%s%s", folder, p->values->export_obj ? "," : "",
-             p->values->export_obj ? folder : "", p->values->export_obj ? "/textured.obj" : "");
-    stage->values.output = stage->path;
+    stage->line.model->model_path = p->is_bound ? p->splat.folder : p->mesh;
+    snprintf(stage->path, 2 * CLI_PATH_MAX, "%s/textured.glb%s%s%s", folder, p->line->pipeline->export_obj ? "," : "",
+             p->line->pipeline->export_obj ? folder : "", p->line->pipeline->export_obj ? "/textured.obj" : "");
+    stage->line.output->path = stage->path;
     if (p->is_bound || !p->splat.folder[0] || !cli_path_join(split, p->splat.folder, "split.json")) return;
-    if (cli_path_exists(split)) stage->values.scene.split_file = split;
+    if (cli_path_exists(split)) stage->line.scene->split_file = split;
 }
 
-static int check_train(const pipeline *p, const cli_values *values)
+static int check_train(const pipeline *p, const cli_line *line)
 {
     (void)p;
-    return cli_check_train(values);
+    return cli_check_train(line);
 }
 
 /* Before the first stage has run, its last iteration is what it will be asked for. */
-static int check_coarse(const pipeline *p, const cli_values *values)
+static int check_coarse(const pipeline *p, const cli_line *line)
 {
-    bool trains = !p->splat.file[0] && cli_given(p->values, "iterations");
-    return cli_check_coarse(values, trains ? p->values->train.iterations : p->splat.iteration);
+    bool trains = !p->splat.file[0] && cli_given(p->line, "iterations");
+    return cli_check_coarse(line, trains ? p->line->train->iterations : p->splat.iteration);
 }
 
-static int check_mesh(const pipeline *p, const cli_values *values)
+static int check_mesh(const pipeline *p, const cli_line *line)
 {
     (void)p;
-    return cli_check_mesh(values);
+    return cli_check_mesh(line);
 }
 
-static int check_refine(const pipeline *p, const cli_values *values)
+static int check_refine(const pipeline *p, const cli_line *line)
 {
     (void)p;
-    return cli_check_refine(values);
+    return cli_check_refine(line);
 }
 
-static int check_texture(const pipeline *p, const cli_values *values)
+static int check_texture(const pipeline *p, const cli_line *line)
 {
-    const char *bound = values->texture.bake == SPLAT_BAKE_GAUSSIANS ? "--bake gaussians"
-                        : values->texture.postprocess_mesh           ? "--postprocess_mesh"
+    const char *bound = line->texture->bake == SPLAT_BAKE_GAUSSIANS ? "--bake gaussians"
+                        : line->texture->postprocess_mesh           ? "--postprocess_mesh"
                                                                      : NULL;
-    if (bound && p->values->skip_refine) {
+    if (bound && p->line->pipeline->skip_refine) {
         cli_error("%s needs the Gaussians of the refinement, which --skip_refine leaves out", bound);
         return CLI_USAGE;
     }
-    return cli_check_texture(values);
+    return cli_check_texture(line);
 }
 
 const pipeline_stage pipeline_stages[] = {
-    {.name = "train", .skipped_by = "gs_output_dir,coarse_checkpoint", .makes = PIPELINE_SPLAT, .fill = fill_train,
-     .check = check_train},
+    {.name = "train", .skipped_by = "gs_output_dir,coarse_checkpoint", .makes = PIPELINE_SPLAT,
+     .preset = preset_train, .fill = fill_train, .check = check_train},
     {.name = "coarse", .skipped_by = "skip_coarse,coarse_checkpoint", .makes = PIPELINE_SPLAT, .fill = fill_coarse,
      .check = check_coarse},
     {.name = "mesh", .makes = PIPELINE_MESH, .fill = fill_mesh, .check = check_mesh},
@@ -116,9 +121,9 @@ const size_t pipeline_n_stages = sizeof pipeline_stages / sizeof pipeline_stages
 
 /* ---------------------------------------------------------------- presets */
 
-size_t pipeline_target_vertices(const cli_values *values)
+size_t pipeline_target_vertices(const cli_line *line)
 {
-    return values->low_poly ? 200000 : values->high_poly ? 1000000 : 0;
+    return line->pipeline->low_poly ? 200000 : line->pipeline->high_poly ? 1000000 : 0;
 }
 
 /* ---------------------------------------------------------------- options of the stages */
@@ -134,19 +139,19 @@ static bool has_option(const pipeline_stage *stage, const cli_option *option)
 }
 
 /* Given, and not "--skip_coarse False". */
-static bool is_on(const cli_values *values, const char *name)
+static bool is_on(const cli_line *line, const char *name)
 {
     for (size_t i = 0; i < cli_n_options; i++)
-        if (values->given[i] && strcmp(cli_options[i].name, name) == 0)
+        if (line->given[i] && strcmp(cli_options[i].name, name) == 0)
             return cli_options[i].kind != CLI_FLAG ||
-                   *(const bool *)(const void *)((const char *)values + cli_options[i].offset);
+                   *(const bool *)cli_field(line, &cli_options[i]);
     return false;
 }
 
-bool pipeline_is_skipped(const pipeline_stage *stage, const cli_values *values, char name[64])
+bool pipeline_is_skipped(const pipeline_stage *stage, const cli_line *line, char name[64])
 {
     for (const char *rest = cli_next_name(stage->skipped_by, name); rest; rest = cli_next_name(rest, name))
-        if (is_on(values, name)) return true;
+        if (is_on(line, name)) return true;
     return false;
 }
 
@@ -162,7 +167,7 @@ static bool is_own(const char *name)
 
 /* The value of a given option into the stage's option of the same name, which may be another field. Returns whether the
  * stage has one. */
-static bool pass_option(const pipeline_stage *stage, const cli_option *given, const cli_values *from, cli_values *to)
+static bool pass_option(const pipeline_stage *stage, const cli_option *given, const cli_line *from, cli_line *to)
 {
     bool known = false;
     for (size_t i = 0; i < cli_n_options; i++) {
@@ -172,41 +177,41 @@ static bool pass_option(const pipeline_stage *stage, const cli_option *given, co
             continue;
         known = true;
         if (!to) continue;
-        memcpy((char *)to + option->offset, (const char *)from + given->offset, cli_kind_size(option->kind));
+        memcpy(cli_field(to, option), cli_field(from, given), cli_kind_size(option->kind));
         to->given[i] = true;
     }
     return known;
 }
 
-void pipeline_stage_values(const pipeline *p, const pipeline_stage *stage, const char *folder, stage_values *out)
+int pipeline_stage_begin(const pipeline *p, const pipeline_stage *stage, const char *folder, stage_line *out)
 {
-    cli_values *values = &out->values;
+    cli_line *line = &out->line;
     memset(out, 0, sizeof *out);
-    cli_values_init(values);
+    if (!cli_line_init(line, pipeline_command(stage))) return CLI_FAILED;
+    if (stage->makes & PIPELINE_SPLAT) line->run->checkpoint_interval = CHECKPOINT_INTERVAL;
+    if (stage->preset) stage->preset(line);
     for (size_t i = 0; i < cli_n_options; i++)
-        if (p->values->given[i] && !is_own(cli_options[i].name))
-            pass_option(stage, &cli_options[i], p->values, values);
-    values->command_line = p->values->command_line;
-    values->quiet = p->values->quiet;
-    values->export_obj = p->values->export_obj;
-    values->outcome = &out->outcome;
-    values->shared_viewer = p->viewer;
-    if ((stage->makes & PIPELINE_SPLAT) && !cli_given(p->values, "checkpoint_interval"))
-        values->checkpoint_interval = CHECKPOINT_INTERVAL;
+        if (p->line->given[i] && !is_own(cli_options[i].name))
+            pass_option(stage, &cli_options[i], p->line, line);
+    line->command_line = p->line->command_line;
+    line->general->quiet = p->line->general->quiet;
+    line->outcome = &out->outcome;
+    line->shared_viewer = p->viewer;
     stage->fill(p, folder, out);
+    return CLI_OK;
 }
 
-void pipeline_notice_unused(const cli_values *values)
+void pipeline_notice_unused(const cli_line *line)
 {
     for (size_t i = 0; i < cli_n_options; i++) {
         const cli_option *option = &cli_options[i];
         bool known = false, used = false;
         char name[64];
-        if (!values->given[i] || is_own(option->name) || option->group == CLI_GROUP_IGNORED) continue;
+        if (!line->given[i] || is_own(option->name) || option->group == CLI_GROUP_IGNORED) continue;
         for (size_t k = 0; k < pipeline_n_stages; k++) {
-            bool has = pass_option(&pipeline_stages[k], option, values, NULL);
+            bool has = pass_option(&pipeline_stages[k], option, line, NULL);
             known = known || has;
-            used = used || (has && !pipeline_is_skipped(&pipeline_stages[k], values, name));
+            used = used || (has && !pipeline_is_skipped(&pipeline_stages[k], line, name));
         }
         if (known && !used) cli_notice("--%s has no effect: its stage is left out", option->name);
     }
@@ -265,7 +270,7 @@ static int add_input(const pipeline *p, const char *kind, const char *path, json
     return stage_json_set_content(input, path);
 }
 
-int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_values *values, stage_file *file)
+int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_line *line, stage_file *file)
 {
     char value[VALUE_MAX], usual[VALUE_MAX];
     memset(file, 0, sizeof *file);
@@ -273,8 +278,9 @@ int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_
     file->inputs = json_object();
     for (size_t i = 0; i < cli_n_options; i++) {
         if (!is_setting(stage, &cli_options[i])) continue;
-        cli_value_text(&cli_options[i], values, value, sizeof value);
-        cli_value_text(&cli_options[i], p->defaults, usual, sizeof usual);
+        const bool is_of_stage = has_option(stage, &cli_options[i]);
+        cli_value_text(&cli_options[i], is_of_stage ? line : p->line, value, sizeof value);
+        cli_default_text(&cli_options[i], usual, sizeof usual);
         if (is_mode(&cli_options[i]) || strcmp(value, usual) != 0)
             stage_json_set_text(file->settings, cli_options[i].name, value);
     }
@@ -322,7 +328,7 @@ static const char *unrecorded(const cli_option *option, const stage_file *had, c
     return usual;
 }
 
-void pipeline_difference(const pipeline *p, const pipeline_stage *stage, const stage_file *had,
+void pipeline_difference(const pipeline_stage *stage, const stage_file *had,
                          const stage_file *wanted, char *reason, size_t size)
 {
     char usual[VALUE_MAX];
@@ -332,7 +338,7 @@ void pipeline_difference(const pipeline *p, const pipeline_stage *stage, const s
         if (!is_setting(stage, option) || !shapes_result(option)) continue;
         const char *old = json_string_value(json_object_get(had->settings, option->name));
         const char *now = json_string_value(json_object_get(wanted->settings, option->name));
-        cli_value_text(option, p->defaults, usual, sizeof usual);
+        cli_default_text(option, usual, sizeof usual);
         if (!old) old = unrecorded(option, had, usual);
         if (!now) now = usual;
         if (strcmp(old, now) != 0)

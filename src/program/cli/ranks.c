@@ -46,91 +46,92 @@ static int local_rank(void)
     return text ? atoi(text) : 0;
 }
 
-int cli_ranks_count_gpus(cli_values *values)
+int cli_ranks_count_gpus(cli_line *line)
 {
     splat_error error;
     size_t n_there = 0;
     char *end;
     int rank, size;
-    if (!values->gpus) return CLI_OK;
+    if (!line->machine->gpus) return CLI_OK;
     splat_launch_get(&rank, &size);
     if (size > 1) {
         cli_error("--gpus is for one process; under mpirun each process takes a GPU: leave it out");
         return CLI_USAGE;
     }
-    long n = strtol(values->gpus, &end, 10);
-    const bool is_all = strcmp(values->gpus, "all") == 0;
-    if (!is_all && (*end || end == values->gpus || n < 1 || n > SPLAT_MAX_RANKS)) {
-        cli_error("--gpus is a number from 1 to %d, or all, not %s", SPLAT_MAX_RANKS, values->gpus);
+    long n = strtol(line->machine->gpus, &end, 10);
+    const bool is_all = strcmp(line->machine->gpus, "all") == 0;
+    if (!is_all && (*end || end == line->machine->gpus || n < 1 || n > SPLAT_MAX_RANKS)) {
+        cli_error("--gpus is a number from 1 to %d, or all, not %s", SPLAT_MAX_RANKS, line->machine->gpus);
         return CLI_USAGE;
     }
-    if (cli_names_cpu(values) && is_all) {
+    if (cli_names_cpu(line) && is_all) {
         cli_error("--gpus all needs GPUs; with --backend cpu give a number");
         return CLI_USAGE;
     }
-    if (!cli_names_cpu(values)) {
+    if (!cli_names_cpu(line)) {
         if (splat_device_list(NULL, 0, &n_there, &error) != SPLAT_OK) return cli_report(&error);
-        const long left = (long)n_there - values->context.gpu;
+        const long left = (long)n_there - line->machine->context.gpu;
         if (is_all) n = left > 0 ? left : 0;
         if (n < 1 || n > left) {
             cli_error("there are %zu GPUs, and %s from number %d on are asked for", n_there,
-                      is_all ? "all" : values->gpus, values->context.gpu);
+                      is_all ? "all" : line->machine->gpus, line->machine->context.gpu);
             return CLI_USAGE;
         }
     }
-    values->n_gpus = (int)n;
-    if (n > 1 && cli_names_cpu(values) && !values->eval_only) {
-        const int n_threads = values->context.threads ? values->context.threads : n_processors();
-        values->context.threads = n_threads > n ? n_threads / (int)n : 1;
+    line->n_gpus = (int)n;
+    if (n > 1 && cli_names_cpu(line) && !line->training->eval_only) {
+        const int n_threads = line->machine->context.threads ? line->machine->context.threads : n_processors();
+        line->machine->context.threads = n_threads > n ? n_threads / (int)n : 1;
     }
     return CLI_OK;
 }
 
-int cli_ranks_check_pipeline(const cli_values *values)
+int cli_ranks_check_pipeline(const cli_line *line)
 {
-    static cli_values copy; /* large for a stack */
+    cli_line copy = *line;
+    cli_machine machine = *line->machine; /* counting gives it fewer threads */
     int rank, size;
     splat_launch_get(&rank, &size);
     if (size > 1) {
         cli_error("pipeline is one process: give it --gpus, or start its stages train and coarse by themselves");
         return CLI_USAGE;
     }
-    copy = *values;
+    copy.machine = &machine;
     return cli_ranks_count_gpus(&copy);
 }
 
-int cli_ranks_open(cli_values *values)
+int cli_ranks_open(cli_line *line)
 {
     int rank, size;
     splat_error error;
     splat_launch_get(&rank, &size);
     if (size == 1) return CLI_OK; /* alone, or threads of this process */
-    if (cli_needs_cameras(values)) {
+    if (cli_needs_cameras(line)) {
         cli_error("find the cameras of the photos first, in one process: splatsmith cameras %s -o SCENE",
-                  values->scene.source_path);
+                  line->scene->source_path);
         return CLI_USAGE;
     }
     has_joined = true;
-    if (splat_comm_open_mpi(&values->train.ranks, &error) != SPLAT_OK) return cli_report(&error);
-    if (!cli_given(values, "threads")) values->context.threads = share_of_threads();
-    if (!cli_given(values, "gpu")) values->context.gpu = local_rank(); /* not looked at on the CPU */
+    if (splat_comm_open_mpi(&line->train->ranks, &error) != SPLAT_OK) return cli_report(&error);
+    if (!cli_given(line, "threads")) line->machine->context.threads = share_of_threads();
+    if (!cli_given(line, "gpu")) line->machine->context.gpu = local_rank(); /* not looked at on the CPU */
     return CLI_OK;
 }
 
-int cli_ranks_start_gpus(const cli_values *values, splat_scene *scene, splat_train_options *options,
+int cli_ranks_start_gpus(const cli_line *line, splat_scene *scene, splat_train_options *options,
                          splat_workers **workers)
 {
-    const splat_context_options context = cli_context_options(values);
+    const splat_context_options context = cli_context_options(line);
     splat_error error;
-    if (values->n_gpus < 2) return CLI_OK;
-    if (splat_workers_start(&context, scene, options, values->n_gpus, workers, &options->ranks, &error) != SPLAT_OK)
+    if (line->n_gpus < 2) return CLI_OK;
+    if (splat_workers_start(&context, scene, options, line->n_gpus, workers, &options->ranks, &error) != SPLAT_OK)
         return cli_report(&error);
     return CLI_OK;
 }
 
-bool cli_ranks_is_worker(const cli_values *values)
+bool cli_ranks_is_worker(const cli_line *line)
 {
-    return values->train.ranks && splat_comm_get_rank(values->train.ranks) > 0;
+    return line->train->ranks && splat_comm_get_rank(line->train->ranks) > 0;
 }
 
 static void print_memory(const splat_rank_memory *m)
@@ -155,28 +156,28 @@ void cli_ranks_print(const splat_rank_info *ranks, size_t n)
     }
 }
 
-void cli_ranks_fail(const cli_values *values, int code)
+void cli_ranks_fail(splat_comm *ranks, int code)
 {
     splat_error error = {.status = SPLAT_ERROR_RANK};
-    if (!values->train.ranks || code == CLI_OK) return;
+    if (!ranks || code == CLI_OK) return;
     snprintf(error.message, sizeof error.message, "%s", cli_last_error());
-    splat_comm_fail(values->train.ranks, &error);
+    splat_comm_fail(ranks, &error);
 }
 
 void cli_ranks_fail_early(int code)
 {
-    cli_values values = {.train.ranks = NULL};
+    splat_comm *ranks;
     splat_error ignored;
     int rank, size;
     splat_launch_get(&rank, &size);
     if (code == CLI_OK || size == 1 || has_joined) return;
-    if (splat_comm_open_mpi(&values.train.ranks, &ignored) != SPLAT_OK) return;
-    cli_ranks_fail(&values, code);
-    cli_ranks_close(&values);
+    if (splat_comm_open_mpi(&ranks, &ignored) != SPLAT_OK) return;
+    cli_ranks_fail(ranks, code);
+    splat_comm_close(ranks);
 }
 
-void cli_ranks_close(cli_values *values)
+void cli_ranks_close(cli_line *line)
 {
-    splat_comm_close(values->train.ranks);
-    values->train.ranks = NULL;
+    splat_comm_close(line->train->ranks);
+    line->train->ranks = NULL;
 }

@@ -9,29 +9,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool cli_names_cpu(const cli_values *values)
+bool cli_names_cpu(const cli_line *line)
 {
-    return values->context.backend && strcmp(values->context.backend, "cpu") == 0;
+    return line->machine->context.backend && strcmp(line->machine->context.backend, "cpu") == 0;
 }
 
-splat_context_options cli_context_options(const cli_values *values)
+splat_context_options cli_context_options(const cli_line *line)
 {
-    splat_context_options options = values->context;
+    splat_context_options options = line->machine->context;
     options.log = cli_log;
-    options.fragmentation = strcmp(values->fragmentation, "aggressive") == 0 ? SPLAT_FRAGMENTATION_AGGRESSIVE
-                            : strcmp(values->fragmentation, "minimal") == 0  ? SPLAT_FRAGMENTATION_MINIMAL
+    options.fragmentation = strcmp(line->machine->fragmentation, "aggressive") == 0 ? SPLAT_FRAGMENTATION_AGGRESSIVE
+                            : strcmp(line->machine->fragmentation, "minimal") == 0  ? SPLAT_FRAGMENTATION_MINIMAL
                                                                              : SPLAT_FRAGMENTATION_NORMAL;
     return options;
 }
 
-int cli_context_create(const cli_values *values, splat_context **context)
+int cli_context_create(const cli_line *line, splat_context **context)
 {
-    const splat_context_options options = cli_context_options(values);
+    const splat_context_options options = cli_context_options(line);
     splat_error error;
     if (splat_context_create(&options, context, &error) != SPLAT_OK) return cli_report(&error);
-    if (cli_given(values, "gpu") && !splat_context_get_pci_bus_id(*context)[0])
+    if (cli_given(line, "gpu") && !splat_context_get_pci_bus_id(*context)[0])
         cli_notice("--gpu has no effect: running on the CPU");
-    return cli_limit_memory(values, *context);
+    return cli_limit_memory(line, *context);
 }
 
 /* The N of ".../iteration_N/..." or of "chkpntN.splatsmith" in a path, 0 when there is none. */
@@ -77,40 +77,40 @@ bool cli_is_model_folder(const char *folder)
 }
 
 /* A folder without a splat may have a checkpoint, of a run that was asked to write no PLY or was killed. */
-static bool find_checkpoint(cli_session *session, const cli_values *values)
+static bool find_checkpoint(cli_session *session, const cli_line *line)
 {
-    int newest = values->iteration < 0 ? cli_newest_checkpoint(values->model_path) : -1;
+    int newest = line->model->iteration < 0 ? cli_newest_checkpoint(line->model->model_path) : -1;
     int length = newest < 0 ? -1 : snprintf(session->ply, sizeof session->ply, "%s/chkpnt%d.splatsmith",
-                                            values->model_path, newest);
+                                            line->model->model_path, newest);
     if (length < 0 || length >= (int)sizeof session->ply) return false;
     session->iteration = newest;
     return true;
 }
 
-int cli_session_find_ply(cli_session *session, const cli_values *values)
+int cli_session_find_ply(cli_session *session, const cli_line *line)
 {
     splat_error error;
-    if (values->ply) {
-        if (snprintf(session->ply, sizeof session->ply, "%s", values->ply) >= (int)sizeof session->ply) {
-            cli_error("the path %.200s... is too long", values->ply);
+    if (line->model->ply) {
+        if (snprintf(session->ply, sizeof session->ply, "%s", line->model->ply) >= (int)sizeof session->ply) {
+            cli_error("the path %.200s... is too long", line->model->ply);
             return CLI_USAGE;
         }
-        session->iteration = values->iteration >= 0 ? values->iteration : iteration_in_path(values->ply);
+        session->iteration = line->model->iteration >= 0 ? line->model->iteration : iteration_in_path(line->model->ply);
         return CLI_OK;
     }
-    if (!values->model_path) {
+    if (!line->model->model_path) {
         cli_error("give the model folder with -m, or a PLY file with --ply");
         return CLI_USAGE;
     }
-    if (splat_model_find_iteration(values->model_path, values->iteration, session->ply, sizeof session->ply,
+    if (splat_model_find_iteration(line->model->model_path, line->model->iteration, session->ply, sizeof session->ply,
                                    &session->iteration, &error) != SPLAT_OK &&
-        !find_checkpoint(session, values))
+        !find_checkpoint(session, line))
         return cli_report(&error);
     return CLI_OK;
 }
 
 /* The scene options of the training run, unless the command line says something else. */
-static void apply_config(cli_session *session, const cli_values *values)
+static void apply_config(cli_session *session, const cli_line *line)
 {
     const splat_scene_options *config = &session->config.scene;
     splat_scene_options *options = &session->scene_options;
@@ -122,50 +122,51 @@ static void apply_config(cli_session *session, const cli_values *values)
 #define SPLAT_OPTION(field, kind, start, range, saved)                                                                 \
     if (TAKEN_##saved) options->field = config->field;
 #include "splatsmith/scene_options.def"
-    cli_put_given(values, &values->scene, sizeof values->scene, options);
+    cli_put_given(line, line->scene, sizeof *line->scene, options);
 }
 
 /* A folder of another trainer may lack cfg_args; with -s that is no obstacle. */
-static int read_config(cli_session *session, const cli_values *values)
+static int read_config(cli_session *session, const cli_line *line)
 {
     splat_error error;
     char path[CLI_PATH_MAX];
-    if (!cli_path_join(path, values->model_path, "cfg_args")) return CLI_USAGE;
-    if (!cli_path_exists(path) && values->scene.source_path) {
+    if (!cli_path_join(path, line->model->model_path, "cfg_args")) return CLI_USAGE;
+    if (!cli_path_exists(path) && line->scene->source_path) {
         cli_notice("%s does not exist: the scene's options are the defaults", path);
         return CLI_OK;
     }
-    if (splat_model_config_read(values->model_path, &session->config, &error) != SPLAT_OK) return cli_report(&error);
-    apply_config(session, values);
+    if (splat_model_config_read(line->model->model_path, &session->config, &error) != SPLAT_OK)
+        return cli_report(&error);
+    apply_config(session, line);
     const char *source = session->config.scene.source_path;
-    if (!values->scene.source_path && source && !cli_path_exists(source)) {
+    if (!line->scene->source_path && source && !cli_path_exists(source)) {
         cli_error("the scene %s, which %s names, does not exist; give its folder with -s", source, path);
         return CLI_FAILED;
     }
     return CLI_OK;
 }
 
-bool cli_session_find_exposures(const cli_session *session, const cli_values *values, char path[CLI_PATH_MAX])
+bool cli_session_find_exposures(const cli_session *session, const cli_line *line, char path[CLI_PATH_MAX])
 {
     static const char name[] = "exposure.json";
     char folder[CLI_PATH_MAX];
     const char *slash = strrchr(session->ply, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - session->ply) : 1, slash ? session->ply : ".");
     if (cli_path_join(path, folder, name) && cli_path_exists(path)) return true;
-    return values->model_path && cli_path_join(path, values->model_path, name) && cli_path_exists(path);
+    return line->model->model_path && cli_path_join(path, line->model->model_path, name) && cli_path_exists(path);
 }
 
-int cli_session_open_scene(cli_session *session, const cli_values *values, bool hold_out)
+int cli_session_open_scene(cli_session *session, const cli_line *line, bool hold_out)
 {
     splat_scene_options *options = &session->scene_options;
     splat_error error;
-    *options = values->scene;
-    if (values->model_path) {
-        int code = read_config(session, values);
+    *options = *line->scene;
+    if (line->model->model_path) {
+        int code = read_config(session, line);
         if (code != CLI_OK) return code;
-        if (!cli_path_join(session->split_file, values->model_path, "split.json")) return CLI_USAGE;
+        if (!cli_path_join(session->split_file, line->model->model_path, "split.json")) return CLI_USAGE;
         if (cli_path_exists(session->split_file)) options->split_file = session->split_file;
-    } else if (!cli_given(values, "eval")) {
+    } else if (!cli_given(line, "eval")) {
         options->eval = hold_out;
     }
     if (!options->source_path) {
@@ -177,131 +178,131 @@ int cli_session_open_scene(cli_session *session, const cli_values *values, bool 
     return CLI_OK;
 }
 
-bool cli_is_any_given(const cli_values *values, const char *const names[], size_t n, const char *without,
+bool cli_is_any_given(const cli_line *line, const char *const names[], size_t n, const char *without,
                       const char *why)
 {
     for (size_t i = 0; i < n; i++) {
-        if (!cli_given(values, names[i])) continue;
+        if (!cli_given(line, names[i])) continue;
         cli_error("%s; --%s goes without %s", why, names[i], without);
         return true;
     }
     return false;
 }
 
-bool cli_check_mesh_draw(const cli_values *values)
+bool cli_check_mesh_draw(const cli_line *line)
 {
     static const char *const of_meshes[] = {"texture_filter", "supersampling"};
-    for (size_t i = 0; !values->mesh_file && i < sizeof of_meshes / sizeof of_meshes[0]; i++) {
-        if (!cli_given(values, of_meshes[i])) continue;
+    for (size_t i = 0; !line->model->mesh_file && i < sizeof of_meshes / sizeof of_meshes[0]; i++) {
+        if (!cli_given(line, of_meshes[i])) continue;
         cli_error("--%s needs --mesh FILE", of_meshes[i]);
         return false;
     }
     return true;
 }
 
-bool cli_check_mesh_options(const cli_values *values)
+bool cli_check_mesh_options(const cli_line *line)
 {
     static const char *const of_splats[] = {"ply",         "iteration", "render_mode",
                                             "kernel_size", "sh_degree", "diffuse_only"};
-    for (size_t i = 0; values->mesh_file && i < sizeof of_splats / sizeof of_splats[0]; i++) {
-        if (!cli_given(values, of_splats[i])) continue;
+    for (size_t i = 0; line->model->mesh_file && i < sizeof of_splats / sizeof of_splats[0]; i++) {
+        if (!cli_given(line, of_splats[i])) continue;
         cli_error("--mesh takes the mesh instead of a splat; --%s goes without it", of_splats[i]);
         return false;
     }
-    return cli_check_mesh_draw(values);
+    return cli_check_mesh_draw(line);
 }
 
 /* --render_mode and --kernel_size; a Mip model takes the kernel size it was trained with. */
-static int set_render_mode(cli_session *session, const cli_values *values)
+static int set_render_mode(cli_session *session, const cli_line *line)
 {
     splat_error error;
     splat_model_info info;
     splat_render_mode mode;
     splat_model_get_info(session->model, &info);
-    if (strcmp(values->render_mode, "auto") == 0)
+    if (strcmp(line->model->render_mode, "auto") == 0)
         mode = info.render_mode;
     else
-        mode = strcmp(values->render_mode, "mip") == 0 ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC;
+        mode = strcmp(line->model->render_mode, "mip") == 0 ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC;
     float kernel_size = 0; /* the mode's default */
     if (mode == SPLAT_RENDER_MIP && info.render_mode == mode) kernel_size = info.kernel_size; /* a checkpoint's own */
     if (mode == SPLAT_RENDER_MIP && session->config.kernel_size > 0) kernel_size = session->config.kernel_size;
-    if (cli_given(values, "kernel_size")) kernel_size = values->train.kernel_size;
+    if (cli_given(line, "kernel_size")) kernel_size = line->train->kernel_size;
     if (splat_model_set_render_mode(session->model, mode, kernel_size, &error) != SPLAT_OK) return cli_report(&error);
     return CLI_OK;
 }
 
 /* session->ply, with what the command line says of it. */
-static int load_splat(cli_session *session, const cli_values *values)
+static int load_splat(cli_session *session, const cli_line *line)
 {
     splat_error error;
     if (splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK ||
-        (values->reduce_sh_degree >= 0 &&
-         splat_model_reduce_sh(session->model, values->reduce_sh_degree, &error) != SPLAT_OK))
+        (line->model->reduce_sh_degree >= 0 &&
+         splat_model_reduce_sh(session->model, line->model->reduce_sh_degree, &error) != SPLAT_OK))
         return cli_report(&error);
-    return set_render_mode(session, values);
+    return set_render_mode(session, line);
 }
 
-static int start_session(cli_session *session, const cli_values *values)
+static int start_session(cli_session *session, const cli_line *line)
 {
     memset(session, 0, sizeof *session);
-    session->outcome = values->outcome;
-    int code = cli_session_find_ply(session, values);
-    return code == CLI_OK ? cli_context_create(values, &session->context) : code;
+    session->outcome = line->outcome;
+    int code = cli_session_find_ply(session, line);
+    return code == CLI_OK ? cli_context_create(line, &session->context) : code;
 }
 
-int cli_session_open(cli_session *session, const cli_values *values, bool hold_out)
+int cli_session_open(cli_session *session, const cli_line *line, bool hold_out)
 {
     splat_error error;
-    int code = start_session(session, values);
-    if (code == CLI_OK) code = cli_session_open_scene(session, values, hold_out);
+    int code = start_session(session, line);
+    if (code == CLI_OK) code = cli_session_open_scene(session, line, hold_out);
     if (code != CLI_OK) return code;
     if (splat_scene_check_splat(session->scene, session->ply, &error) != SPLAT_OK) return cli_report(&error);
-    return load_splat(session, values);
+    return load_splat(session, line);
 }
 
-int cli_session_open_splat(cli_session *session, const cli_values *values)
+int cli_session_open_splat(cli_session *session, const cli_line *line)
 {
-    int code = start_session(session, values);
-    return code == CLI_OK ? load_splat(session, values) : code;
+    int code = start_session(session, line);
+    return code == CLI_OK ? load_splat(session, line) : code;
 }
 
-int cli_session_open_points(cli_session *session, const cli_values *values)
+int cli_session_open_points(cli_session *session, const cli_line *line)
 {
     splat_error error;
     memset(session, 0, sizeof *session);
-    int code = cli_context_create(values, &session->context);
-    if (code == CLI_OK) code = cli_session_open_scene(session, values, false);
+    int code = cli_context_create(line, &session->context);
+    if (code == CLI_OK) code = cli_session_open_scene(session, line, false);
     if (code != CLI_OK) return code;
     if (cli_scene_points_model(session->context, session->scene, &session->model, &error) != SPLAT_OK)
         return cli_report(&error);
-    return set_render_mode(session, values);
+    return set_render_mode(session, line);
 }
 
 /* How to get weights is said once: not again by this command, nor where `eval` has been before. */
-static void tell_no_lpips(const cli_values *values, const splat_error *error)
+static void tell_no_lpips(const cli_line *line, const splat_error *error)
 {
     static bool told;
     char text[sizeof error->message + 64], results[CLI_PATH_MAX];
-    snprintf(results, sizeof results, "%.4000s/results.json", values->model_path ? values->model_path : "");
-    if (told || (values->model_path && cli_path_exists(results)))
+    snprintf(results, sizeof results, "%.4000s/results.json", line->model->model_path ? line->model->model_path : "");
+    if (told || (line->model->model_path && cli_path_exists(results)))
         cli_notice("LPIPS is not measured: it has no weights (docs/files.md)");
     else
         cli_notice("%s", cli_library_text(error->message, text, sizeof text));
     told = true;
 }
 
-int cli_lpips_open(const cli_values *values, splat_context *context, bool on, splat_lpips **lpips)
+int cli_lpips_open(const cli_line *line, splat_context *context, bool on, splat_lpips **lpips)
 {
     splat_error error;
     *lpips = NULL;
-    if (cli_given(values, "enable_lpips")
-            ? !values->enable_lpips
-            : !on && !cli_given(values, "lpips_net") && !cli_given(values, "lpips_weights"))
+    if (cli_given(line, "enable_lpips")
+            ? !line->lpips->enable
+            : !on && !cli_given(line, "lpips_net") && !cli_given(line, "lpips_weights"))
         return CLI_OK;
-    splat_status status = splat_lpips_create(context, &values->lpips, lpips, &error);
+    splat_status status = splat_lpips_create(context, &line->lpips->options, lpips, &error);
     if (status == SPLAT_OK) return CLI_OK;
-    if (status == SPLAT_ERROR_IO && !cli_given(values, "lpips_weights")) /* none: all but LPIPS is measured */
-        tell_no_lpips(values, &error);
+    if (status == SPLAT_ERROR_IO && !cli_given(line, "lpips_weights")) /* none: all but LPIPS is measured */
+        tell_no_lpips(line, &error);
     else
         return cli_report(&error);
     return CLI_OK;

@@ -242,25 +242,25 @@ static void keep_steps(cli_list *list)
 }
 
 /* Weights of losses that the scene has nothing for. */
-static void tell_depth_without_effect(const cli_values *values)
+static void tell_depth_without_effect(const cli_line *line)
 {
     static const char *const of_maps[] = {"depth_l1_weight_init", "depth_l1_weight_final"};
     for (int i = 0; i < 2; i++)
-        if (cli_given(values, of_maps[i]) && !values->scene.depths)
+        if (cli_given(line, of_maps[i]) && !line->scene->depths)
             cli_notice("--%s has no effect without --depths", of_maps[i]);
-    if (cli_given(values, "sfm_depth_weight") && !values->scene.sfm_depth)
+    if (cli_given(line, "sfm_depth_weight") && !line->scene->sfm_depth)
         cli_notice("--sfm_depth_weight has no effect without --sfm_depth");
 }
 
-void cli_training_fill(cli_training *j, const cli_values *values)
+void cli_training_fill(cli_training *j, const cli_line *line)
 {
-    j->test = values->test_iterations;
-    j->save = values->save_iterations;
-    j->checkpoint = values->checkpoint_iterations;
+    j->test = line->run->test_iterations;
+    j->save = line->run->save_iterations;
+    j->checkpoint = line->run->checkpoint_iterations;
     keep_steps(&j->test);
     keep_steps(&j->save);
     keep_steps(&j->checkpoint);
-    j->snapshot = values->snapshot_iterations;
+    j->snapshot = line->run->snapshot_iterations;
     keep_steps(&j->snapshot);
 
     splat_run_options *run = &j->run_options;
@@ -272,21 +272,21 @@ void cli_training_fill(cli_training *j, const cli_values *values)
     run->n_save_iterations = j->save.n;
     run->checkpoint_iterations = j->checkpoint.values;
     run->n_checkpoint_iterations = j->checkpoint.n;
-    run->checkpoint_interval = values->checkpoint_interval;
-    run->start_checkpoint = values->start_checkpoint;
-    run->tensorboard = !values->tensorboard                             ? SPLAT_TENSORBOARD_NONE
-                       : strcmp(values->tensorboard_tags, "upstream") == 0 ? SPLAT_TENSORBOARD_UPSTREAM
+    run->checkpoint_interval = line->run->checkpoint_interval;
+    run->start_checkpoint = line->run->start_checkpoint;
+    run->tensorboard = !line->run->tensorboard                             ? SPLAT_TENSORBOARD_NONE
+                       : strcmp(line->run->tensorboard_tags, "upstream") == 0 ? SPLAT_TENSORBOARD_UPSTREAM
                                                                            : SPLAT_TENSORBOARD_DEFAULT;
-    run->report = values->report;
-    if (cli_given(values, "tensorboard_tags") && !values->tensorboard)
+    run->report = line->run->report;
+    if (cli_given(line, "tensorboard_tags") && !line->run->tensorboard)
         cli_notice("--tensorboard_tags has no effect with --tensorboard False");
-    if (cli_given(values, "profile_interval") && !values->profile_tensors)
+    if (cli_given(line, "profile_interval") && !line->run->profile_tensors)
         cli_notice("--profile_interval has no effect without --profile_tensors");
-    tell_depth_without_effect(values);
-    run->profile_interval = values->profile_tensors ? values->profile_interval : 0;
+    tell_depth_without_effect(line);
+    run->profile_interval = line->run->profile_tensors ? line->run->profile_interval : 0;
     run->snapshot_iterations = j->snapshot.values;
     run->n_snapshot_iterations = j->snapshot.n;
-    run->command = j->command = cli_command_text(values->command_line);
+    run->command = j->command = cli_command_text(line->command_line);
     run->event = on_event;
     run->event_user = &j->report;
 }
@@ -303,16 +303,16 @@ void cli_training_describe(const cli_training *j)
 }
 
 /* Figures of the machine for the progress line and --monitor_csv. Returns an exit code. */
-static int start_monitor(cli_training *j, const cli_values *values)
+static int start_monitor(cli_training *j, const cli_line *line)
 {
     splat_monitor_options options;
     splat_error error;
     splat_monitor_options_init(&options);
     options.gpu = splat_context_get_pci_bus_id(j->context);
-    options.csv_path = values->monitor_csv;
+    options.csv_path = line->run->monitor_csv;
     options.log = cli_log;
     if (splat_monitor_create(&options, &j->monitor, &error) == SPLAT_OK) return CLI_OK;
-    if (values->monitor_csv) return cli_report(&error);
+    if (line->run->monitor_csv) return cli_report(&error);
     cli_notice("training goes on without figures of the machine: %s", error.message);
     return CLI_OK;
 }
@@ -323,10 +323,10 @@ static const char *stage_name(const cli_training *j)
 }
 
 /* How to look at the result; a pipeline has results of its own. */
-static void print_view(const cli_training *j, const cli_values *values)
+static void print_view(const cli_training *j, const cli_line *line)
 {
     const bool has_splat = j->report.saved[0] || j->report.checkpoint[0];
-    if (!has_splat || values->outcome || strcmp(stage_name(j), "train") != 0) return;
+    if (!has_splat || line->outcome || strcmp(stage_name(j), "train") != 0) return;
     char program[] = "splatsmith", view[] = "view", option[] = "-m", *path = strdup(j->model_path);
     char *text = path ? cli_command_text((char *[]){program, view, option, path, NULL}) : NULL;
     if (text) cli_say("  look at it   %s", text);
@@ -343,19 +343,19 @@ static int signal_of_stop(const cli_training *j)
 }
 
 /* How to go on: a pipeline, which asks for the outcome, does so by itself. */
-static void tell_stop(const cli_training *j, const cli_values *values)
+static void tell_stop(const cli_training *j, const cli_line *line)
 {
     const char *checkpoint = j->report.checkpoint;
     const int rank = j->train_options.ranks ? splat_comm_get_interrupt(j->train_options.ranks, NULL) : 0;
-    const char *start = values->outcome ? "; the same command" : "; --start_checkpoint ";
+    const char *start = line->outcome ? "; the same command" : "; --start_checkpoint ";
     char why[64] = "";
     if (!stop_signal && rank) snprintf(why, sizeof why, ", as rank %d was asked to end", rank);
     cli_notice("stopped at step %d of %d%s%s%s%s", splat_trainer_get_iteration(j->trainer),
                j->train_options.iterations, why, checkpoint[0] ? start : "",
-               values->outcome ? "" : checkpoint, checkpoint[0] ? " goes on from there" : "");
+               line->outcome ? "" : checkpoint, checkpoint[0] ? " goes on from there" : "");
 }
 
-static int train(cli_training *j, const cli_values *values)
+static int train(cli_training *j, const cli_line *line)
 {
     splat_error error = {0};
     cli_report_state *r = &j->report;
@@ -374,14 +374,14 @@ static int train(cli_training *j, const cli_values *values)
     cli_progress_end();
     if (status == SPLAT_OK || status == SPLAT_ERROR_STOPPED) {
         print_summary(j);
-        print_view(j, values);
+        print_view(j, line);
     }
     if (status == SPLAT_OK && r->n_steps == 0)
         cli_notice("nothing to train: the checkpoint is at step %d; give more --iterations",
                    splat_trainer_get_iteration(j->trainer));
     if (status == SPLAT_OK) return CLI_OK;
     if (status == SPLAT_ERROR_STOPPED) {
-        tell_stop(j, values);
+        tell_stop(j, line);
         return 128 + signal_of_stop(j);
     }
     int code = cli_report(&error);
@@ -402,23 +402,23 @@ static int serve(cli_training *j)
     return status == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-int cli_training_run(cli_training *j, const cli_values *values)
+int cli_training_run(cli_training *j, const cli_line *line)
 {
-    if (cli_ranks_is_worker(values)) return serve(j);
-    int code = cli_lpips_open(values, j->context, false, &j->lpips);
-    if (code == CLI_OK) code = start_monitor(j, values);
+    if (cli_ranks_is_worker(line)) return serve(j);
+    int code = cli_lpips_open(line, j->context, false, &j->lpips);
+    if (code == CLI_OK) code = start_monitor(j, line);
     j->run_options.monitor = j->monitor;
     j->run_options.lpips = j->lpips;
     if (code == CLI_OK)
-        code = cli_viewer_begin(values, j->model_path, stage_name(j), j->trainer, &j->report.viewer);
+        code = cli_viewer_begin(line, j->model_path, stage_name(j), j->trainer, &j->report.viewer);
     if (code != CLI_OK) return code;
-    code = train(j, values);
-    if (code == CLI_OK) cli_viewer_stay(values, j->report.viewer);
-    cli_viewer_end(values, j->report.viewer);
-    cli_note_memory(values->outcome, j->context);
-    if (values->outcome && j->report.psnr_iteration) {
-        values->outcome->psnr = j->report.psnr;
-        values->outcome->psnr_iteration = j->report.psnr_iteration;
+    code = train(j, line);
+    if (code == CLI_OK) cli_viewer_stay(line, j->report.viewer);
+    cli_viewer_end(line, j->report.viewer);
+    cli_note_memory(line->outcome, j->context);
+    if (line->outcome && j->report.psnr_iteration) {
+        line->outcome->psnr = j->report.psnr;
+        line->outcome->psnr_iteration = j->report.psnr_iteration;
     }
     return code;
 }
@@ -434,8 +434,8 @@ void cli_training_close(cli_training *j)
     free(j->command);
 }
 
-int cli_training_of_session(const cli_values *values,
-                            int (*prepare)(cli_training *training, cli_session *session, const cli_values *values),
+int cli_training_of_session(const cli_line *line,
+                            int (*prepare)(cli_training *training, cli_session *session, const cli_line *line),
                             void (*finish)(const cli_training *training))
 {
     cli_session session;
@@ -445,16 +445,16 @@ int cli_training_of_session(const cli_values *values,
         return CLI_FAILED;
     }
     memset(&session, 0, sizeof session);
-    cli_training_fill(t, values);
-    int code = prepare(t, &session, values);
+    cli_training_fill(t, line);
+    int code = prepare(t, &session, line);
     t->context = session.context; /* from here on the training's, as is the scene */
     t->scene = session.scene;
     session.context = NULL;
     session.scene = NULL;
     if (code == CLI_OK) cli_training_describe(t);
-    if (code == CLI_OK) code = cli_training_run(t, values);
+    if (code == CLI_OK) code = cli_training_run(t, line);
     if (code == CLI_OK && finish) finish(t);
-    if (!t->trainer) cli_ranks_fail(values, code); /* with one, the others know */
+    if (!t->trainer) cli_ranks_fail(line->train->ranks, code); /* with one, the others know */
     cli_training_close(t);
     cli_session_close(&session);
     free(t);

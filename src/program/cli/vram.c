@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-size_t cli_limit_bytes(const cli_limit *limit, const splat_context *context, const cli_values *values)
+size_t cli_limit_bytes(const cli_limit *limit, const splat_context *context, const cli_line *line)
 {
     splat_device_info devices[64];
     splat_memory_info memory;
-    size_t n = 0, gpu = (size_t)values->context.gpu;
+    size_t n = 0, gpu = (size_t)line->machine->context.gpu;
     if (limit->kind == CLI_LIMIT_NONE) return 0;
     if (limit->kind == CLI_LIMIT_BYTES) return (size_t)limit->value;
     splat_context_get_memory(context, &memory);
@@ -24,25 +24,25 @@ size_t cli_limit_bytes(const cli_limit *limit, const splat_context *context, con
     return limit->kind == CLI_LIMIT_FREE ? available : (size_t)((double)total * limit->value);
 }
 
-int cli_limit_memory(const cli_values *values, splat_context *context)
+int cli_limit_memory(const cli_line *line, splat_context *context)
 {
     splat_error error;
-    size_t bytes = cli_limit_bytes(&values->vram_limit, context, values);
+    size_t bytes = cli_limit_bytes(&line->machine->vram_limit, context, line);
     return splat_context_set_memory_limit(context, bytes, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-void cli_asked_options(const cli_values *values, splat_train_options *options)
+void cli_asked_options(const cli_line *line, splat_train_options *options)
 {
-    *options = values->train;
-    options->photos_on_host = strcmp(values->data_device, "cpu") == 0;
+    *options = *line->train;
+    options->photos_on_host = strcmp(line->training->data_device, "cpu") == 0;
 }
 
-void cli_apply_preset(const cli_values *values, const splat_train_options *preset, splat_train_options *options)
+void cli_apply_preset(const cli_line *line, const splat_train_options *preset, splat_train_options *options)
 {
     splat_train_options usual;
     splat_train_options_init(&usual);
 #define SPLAT_TRAIN_LINE(name, field, ...)                                                                             \
-    if (preset->field != usual.field && options->field == usual.field && !cli_given(values, #name))                    \
+    if (preset->field != usual.field && options->field == usual.field && !cli_given(line, #name))                    \
         options->field = preset->field;
 #include "splatsmith/train_options.def"
 }
@@ -56,29 +56,29 @@ static void scale_schedule(splat_train_options *o, int iterations)
     o->iterations = iterations;
 }
 
-void cli_asked_steps(const cli_values *values, splat_train_options *options)
+void cli_asked_steps(const cli_line *line, splat_train_options *options)
 {
     splat_train_options usual, of_strategy;
     splat_train_options_init(&usual);
-    splat_train_options_init_strategy(&of_strategy, splat_strategy_find(values->strategy));
-    cli_asked_options(values, options);
+    splat_train_options_init_strategy(&of_strategy, splat_strategy_find(line->training->strategy));
+    cli_asked_options(line, options);
     options->strategy = of_strategy.strategy;
-    if (cli_given(values, "iterations") && of_strategy.iterations != usual.iterations)
-        scale_schedule(&of_strategy, values->train.iterations);
-    cli_apply_preset(values, &of_strategy, options);
-    if ((cli_given(values, "target_gaussian_count") || values->n_gaussians) &&
-        !cli_given(values, "pixels_per_gaussian"))
+    if (cli_given(line, "iterations") && of_strategy.iterations != usual.iterations)
+        scale_schedule(&of_strategy, line->train->iterations);
+    cli_apply_preset(line, &of_strategy, options);
+    if ((cli_given(line, "target_gaussian_count") || line->plan->n_gaussians) &&
+        !cli_given(line, "pixels_per_gaussian"))
         options->pixels_per_gaussian = 0; /* who names a count means it */
 }
 
-void cli_plan_options(const cli_values *values, splat_plan_options *options)
+void cli_plan_options(const cli_line *line, splat_plan_options *options)
 {
     splat_plan_options_init(options);
-    options->n_gaussians = values->n_gaussians;
-    options->keep_photos = cli_given(values, "data_device");
-    options->keep_sh_storage = cli_given(values, "sh_storage");
-    options->keep_optimizer_storage = cli_given(values, "optimizer_storage");
-    options->keep_sh_offload = cli_given(values, "sh_offload");
+    options->n_gaussians = line->plan->n_gaussians;
+    options->keep_photos = cli_given(line, "data_device");
+    options->keep_sh_storage = cli_given(line, "sh_storage");
+    options->keep_optimizer_storage = cli_given(line, "optimizer_storage");
+    options->keep_sh_offload = cli_given(line, "sh_offload");
 }
 
 void cli_print_choices(const splat_plan *plan)
@@ -102,24 +102,24 @@ void cli_print_steps(const splat_plan *plan)
     }
 }
 
-int cli_plan_training(const cli_values *values, const splat_context *context, const splat_scene *scene,
+int cli_plan_training(const cli_line *line, const splat_context *context, const splat_scene *scene,
                       size_t n_gaussians, splat_train_options *options)
 {
-    return cli_plan_bound(values, context, scene, n_gaussians, 0, options);
+    return cli_plan_bound(line, context, scene, n_gaussians, 0, options);
 }
 
-int cli_plan_bound(const cli_values *values, const splat_context *context, const splat_scene *scene,
+int cli_plan_bound(const cli_line *line, const splat_context *context, const splat_scene *scene,
                    size_t n_gaussians, size_t n_vertices, splat_train_options *options)
 {
     splat_plan_options plan_options;
     splat_plan plan;
     splat_error error;
     char limit[32], total[32];
-    if (!values->vram_limit.kind) return CLI_OK;
-    cli_plan_options(values, &plan_options);
+    if (!line->machine->vram_limit.kind) return CLI_OK;
+    cli_plan_options(line, &plan_options);
     splat_plan_init(&plan);
     if (n_gaussians) plan_options.n_gaussians = n_gaussians;
-    if (values->n_gpus > 1) plan_options.n_ranks = (size_t)values->n_gpus;
+    if (line->n_gpus > 1) plan_options.n_ranks = (size_t)line->n_gpus;
     if (options->ranks) plan_options.n_ranks = (size_t)splat_comm_get_size(options->ranks);
     plan_options.n_vertices = n_vertices;
     if (splat_plan_make(context, scene, options, &plan_options, options, &plan, &error) != SPLAT_OK)
