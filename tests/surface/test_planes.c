@@ -71,6 +71,25 @@ static double room_part_wrong(const room *r, float **before, int kind)
     return (double)n_wrong / (double)n;
 }
 
+/* Of a wall's pixels next to a poster's edge, on its left (side -1) or right (1), the part that is on a plane. */
+static double part_flat_beside_posters(const room *r, int side)
+{
+    size_t n = 0, n_flat = 0;
+    for (size_t v = 0; v < r->maps.n; v++) {
+        const splat_view_map *map = &r->maps.views[v];
+        int width = map->camera.width;
+        for (int p = 0; p < width * map->camera.height; p++) {
+            int x = p % width - side; /* the poster's */
+            if (x < 0 || x >= width || r->hits[v][p].kind != ROOM_WALL || r->hits[v][p - side].kind != ROOM_POSTER)
+                continue;
+            n++;
+            n_flat += map->alpha[p] == SPLAT_VIEW_MAP_PLANE;
+        }
+    }
+    assert_true(n > 100);
+    return (double)n_flat / (double)n;
+}
+
 static void walls_become_flat_and_round_things_stay(void **state)
 {
     (void)state;
@@ -86,6 +105,7 @@ static void walls_become_flat_and_round_things_stay(void **state)
     print_message("walls within 0.02: %.3f before, %.3f after; round things changed: %.4f, %.4f\n", walls,
                   room_part_near(&r, ROOM_WALL, 0.02f), part_changed(&r, before, ROOM_BALL),
                   part_changed(&r, before, ROOM_COLUMN));
+    assert_true(part_flat_beside_posters(&r, -1) > 0.85 && part_flat_beside_posters(&r, 1) > 0.85);
     assert_true(walls < 0.2);
     assert_true(room_part_near(&r, ROOM_WALL, 0.02f) > 0.75); /* 24 photos: some walls are in one or two of them */
     assert_true(room_part_near(&r, ROOM_POSTER, 0.02f) >= posters);
@@ -436,6 +456,54 @@ static void what_a_plate_stands_on_is_not_its_plane(void **state)
     ceiling_free(&c);
 }
 
+/* A plane at height z and an upright one at y, as in a room's corner or at a beam's edge. The seeds of the first are far
+ * from where the two meet, those of the other near. Returns how many pixels lack the plane that such a body shows. */
+static size_t count_wrong_at_an_edge(double y, double z, bool is_concave)
+{
+    ceiling c;
+    plane_work work;
+    splat_error error;
+    size_t n_seen = 0, n_wrong = 0;
+    ceiling_make(&c);
+    plane_global planes[2] = {{.low = {-9, -9}, .high = {9, 9}}, {.low = {-9, -9}, .high = {9, 9}}};
+    planes[0].fit = (plane_fit){
+        .normal = {0, 0, -1}, .offset = -z, .centroid = {0, y, z}, .axes = {{1, 0, 0}, {0, 1, 0}}};
+    planes[1].fit = (plane_fit){
+        .normal = {0, -1, 0}, .offset = -y, .centroid = {0, y, z}, .axes = {{1, 0, 0}, {0, 0, 1}}};
+    double sign = is_concave ? -1 : 1;
+    for (int k = 0; k < 2; k++) {
+        const double x = k ? 0.6 : -0.6, far[3] = {x, y + sign * 0.9, z}, farther[3] = {x, y + sign * 0.5, z};
+        const double near[3] = {x, y, z + sign * 0.1}, off[3] = {x, y, z + sign * 0.4};
+        add_line(&c, 24, far, farther, 0);
+        add_line(&c, 24, near, off, 0);
+    }
+    const splat_camera *camera = &c.maps.views[1].camera;
+    plane_candidates(camera, &c.views[1], planes, 2);
+    assert_int_equal(c.views[1].segments[0].n_strong, 2);
+    assert_int_equal(plane_work_make(&work, WIDTH * HEIGHT, &error), SPLAT_OK);
+    plane_assign(&c.maps.views[1], &c.views[1], planes, &work);
+    for (size_t p = 0; p < WIDTH * HEIGHT; p++) {
+        float depths[2] = {plane_depth(camera, &planes[0].fit, p), plane_depth(camera, &planes[1].fit, p)};
+        if (!(depths[0] < 8 && depths[1] < 8)) continue; /* beyond their rectangles */
+        int shown = (depths[0] < depths[1]) == is_concave ? 0 : 1;
+        int slot = (c.views[1].labels[p] >> PLANE_LABEL_SHIFT) - 1;
+        n_seen++;
+        n_wrong += slot < 0 || c.views[1].segments[0].planes[slot] != shown;
+    }
+    assert_true(n_seen > WIDTH * HEIGHT / 2);
+    plane_work_free(&work);
+    ceiling_free(&c);
+    return n_wrong;
+}
+
+/* Where two planes meet is between the seeds, and known to the pixel. */
+static void planes_end_where_they_meet(void **state)
+{
+    (void)state;
+    assert_int_equal(count_wrong_at_an_edge(1.9, 3, true), 0);
+    assert_int_equal(count_wrong_at_an_edge(1, 2.4, false), 0);
+}
+
 /* A plane in mid-air that views from one side took; others look through it from behind. */
 static void views_see_through_a_plane_from_behind(void **state)
 {
@@ -547,6 +615,7 @@ int main(void)
         cmocka_unit_test(lines_of_one_plane_are_not_another),
         cmocka_unit_test(what_is_bent_by_a_part_of_its_size_is_no_plane),
         cmocka_unit_test(what_a_plate_stands_on_is_not_its_plane),
+        cmocka_unit_test(planes_end_where_they_meet),
         cmocka_unit_test(views_see_through_a_plane_from_behind),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(tiny_and_empty_maps_and_lost_photos),
