@@ -18,6 +18,7 @@
 #include "measure/sugar_results.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh/measure/mesh_report.h"
+#include "plane_fixture.h"
 #include "report/profile/profile.h"
 #include "report/tensorboard/tensorboard_report.h"
 #include "train/state.h"
@@ -209,6 +210,17 @@ static splat_status draw(splat_error *error)
     return status;
 }
 
+static room plain_room;
+
+static splat_status planes(splat_error *error)
+{
+    splat_planes_options options = options_for(&plain_room, 1);
+    splat_planes_info info;
+    splat_status status = splat_planes_find(&plain_room.maps, &options, &info, error);
+    if (status == SPLAT_OK) splat_planes_info_free(&info);
+    return status;
+}
+
 /* ---------------------------------------------------------------- and how it fails */
 
 static void keep_warning(void *user, splat_log_level level, const char *message)
@@ -324,6 +336,17 @@ static void test_mesh(void **state)
     sweep("mesh report", mesh, 100);
 }
 
+static void test_planes(void **state)
+{
+    (void)state;
+    splat_camera cameras[3];
+    for (int i = 0; i < 3; i++)
+        cameras[i] = room_camera((const double[3]){0.4 * i - 0.4, -0.8, 1.5}, (const double[3]){0, 2, 1.4}, 96, 72, 60);
+    assert_true(room_make(&plain_room, 3, cameras, 0.25f, 0.003f));
+    sweep("planes", planes, 100);
+    room_free(&plain_room);
+}
+
 static void test_draw(void **state)
 {
     (void)state;
@@ -408,7 +431,7 @@ int main(void)
         cmocka_unit_test(test_train),   cmocka_unit_test(test_save), cmocka_unit_test(test_go_on),
         cmocka_unit_test(test_export),  cmocka_unit_test(test_measure), cmocka_unit_test(test_run),
         cmocka_unit_test(test_settings), cmocka_unit_test(test_bench), cmocka_unit_test(test_report),
-        cmocka_unit_test(test_mesh),    cmocka_unit_test(test_draw),
+        cmocka_unit_test(test_mesh),    cmocka_unit_test(test_planes),  cmocka_unit_test(test_draw),
     };
     return cmocka_run_group_tests_name("out of memory", tests, set_up, tear_down);
 }

@@ -427,6 +427,41 @@ static void bad_options_are_told(void **state)
     close_training(context, scene, NULL);
 }
 
+/* What a mesh may need of host memory, by the message that refuses it. */
+static double refused_mib(splat_context *context, const splat_mesh_extract_options *o)
+{
+    splat_mesh_extract_info info[2];
+    splat_scene *scene = open_scene(context);
+    splat_model *model;
+    splat_error error;
+    const char *const paths[2] = {"out/no.ply", "out/no_more.ply"};
+    double mib;
+    must(splat_model_load(context, "sphere.ply", &model, &error), &error);
+    assert_int_equal(splat_mesh_extract(context, scene, model, o, paths, 1, info, &error), SPLAT_ERROR_MEMORY);
+    assert_int_equal(sscanf(error.message, "this mesh may need %lf MiB", &mib), 1);
+    splat_model_destroy(model);
+    splat_scene_close(scene);
+    return mib;
+}
+
+/* Each mesh has points of its own, of six floats at least, and all are held at the same time. */
+static void two_levels_need_twice_the_points(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(0);
+    write_sphere("sphere.ply", 6);
+    o.n_points = 4000000;
+    o.max_host_bytes = 10000;
+    double one = refused_mib(context, &o);
+    o.levels[1] = 0.6f;
+    o.n_levels = 2;
+    double two = refused_mib(context, &o);
+    print_message("%.1f MiB for one level, %.1f for two\n", one, two);
+    assert_true(two > one + 4e6 * 6 * sizeof(float) / 1048576);
+    splat_context_destroy(context);
+}
+
 static void names_have_numbers_without_a_point(void **state)
 {
     (void)state;
@@ -508,6 +543,7 @@ int main(void)
         cmocka_unit_test(each_level_has_its_mesh),
         cmocka_unit_test(bad_input_is_told),
         cmocka_unit_test(bad_options_are_told),
+        cmocka_unit_test(two_levels_need_twice_the_points),
         cmocka_unit_test(names_have_numbers_without_a_point),
     };
     return cmocka_run_group_tests_name("mesh extraction", tests, NULL, NULL);

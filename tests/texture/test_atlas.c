@@ -291,6 +291,25 @@ static void test_bands(void **state)
     splat_mesh_free(&copy);
 }
 
+/* Six squares, of which four fill a page: the others are found on the second. */
+static void test_two_pages(void **state)
+{
+    (void)state;
+    splat_mesh mesh = {0};
+    for (size_t i = 0; i < 6; i++) {
+        for (size_t k = 0; k < 4; k++)
+            put_vertex(&mesh, 60.0 * (double)i + 50.0 * (double)(k % 2), 50.0 * (double)(k / 2), 0);
+        put_face(&mesh, 4 * i, 4 * i + 1, 4 * i + 3);
+        put_face(&mesh, 4 * i, 4 * i + 3, 4 * i + 2);
+    }
+    splat_atlas_options options = options_of(1, 0);
+    options.max_texture = 128;
+    splat_atlas atlas = make_atlas(&mesh, &options, NULL);
+    assert_int_equal(atlas.n_pages, 2);
+    check_atlas(&mesh, &atlas, 2);
+    splat_mesh_free(&mesh);
+}
+
 /* A ramp that turns around an axis twice: its normals agree, and its projection lies on itself. */
 static void test_spiral(void **state)
 {
@@ -468,7 +487,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sphere),    cmocka_unit_test(test_extracted), cmocka_unit_test(test_bands),
-        cmocka_unit_test(test_spiral),    cmocka_unit_test(test_densities), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_two_pages), cmocka_unit_test(test_spiral),    cmocka_unit_test(test_densities),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_squares),   cmocka_unit_test(test_million),   cmocka_unit_test(test_flat_face),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
