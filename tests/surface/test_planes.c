@@ -456,8 +456,9 @@ static void what_a_plate_stands_on_is_not_its_plane(void **state)
     ceiling_free(&c);
 }
 
-/* A plane at height z and an upright one at y, as in a room's corner or at a beam's edge. The seeds of the first are far
- * from where the two meet, those of the other near. Returns how many pixels lack the plane that such a body shows. */
+/* A plane at height z and an upright one at y, as in a room's corner or at a beam's edge. The seeds of the first are
+ * far from where the two meet, those of the other near. Returns how many pixels lack the plane that such a body
+ * shows. */
 static size_t count_wrong_at_an_edge(double y, double z, bool is_concave)
 {
     ceiling c;
