@@ -11,6 +11,7 @@
 #include "surface/extract/extract_seen.h"
 #include "surface/extract/surface_views.h"
 #include "texture/bake_parts.h"
+#include "texture/bake_view.h"
 #include "trainer_fixture.h"
 
 #include <stdlib.h>

@@ -10,6 +10,8 @@
 #include "extracted_fixture.h"
 #include "mesh/mesh_simplify.h"
 #include "texture/atlas.h"
+#include "texture/squares.h"
+#include "texture/texels.h"
 
 static splat_atlas make_atlas(splat_mesh *mesh, const splat_atlas_options *options, const float *densities)
 {

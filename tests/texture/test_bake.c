@@ -7,7 +7,16 @@
 #include "base/rng.h"
 #include "math/color.h"
 #include "mesh_fixture.h"
+#include "texture/bake_exposure.h"
+#include "texture/bake_fill.h"
+#include "texture/bake_labels.h"
+#include "texture/bake_neighbors.h"
+#include "texture/bake_outliers.h"
 #include "texture/bake_parts.h"
+#include "texture/bake_photo.h"
+#include "texture/bake_quality.h"
+#include "texture/bake_seams.h"
+#include "texture/bake_view.h"
 
 static void feathers_are_distances_to_the_nearest_edge(void **state)
 {

@@ -6,7 +6,9 @@
 
 #include "mesh_fixture.h"
 #include "model/files.h"
+#include "texture/bake_gaussians.h"
 #include "texture/bake_parts.h"
+#include "texture/bake_rim.h"
 #include "trainer_fixture.h"
 
 #define DEVIATION 0.1

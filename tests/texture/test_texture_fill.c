@@ -8,6 +8,8 @@
 
 #include "extracted_fixture.h"
 #include "texture/atlas.h"
+#include "texture/fill.h"
+#include "texture/texels.h"
 
 static splat_image make_page(int width, int height)
 {

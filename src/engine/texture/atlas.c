@@ -1,5 +1,6 @@
 /* Chart atlases: densities, charts, layout, the size of the pages. */
 #include "texture/atlas.h"
+#include "texture/pack.h"
 
 #include "texture/layout.h"
 

@@ -43,12 +43,6 @@ void splat_atlas_options_init(splat_atlas_options *options);
 splat_status splat_atlas_charts(splat_mesh *mesh, const splat_atlas_options *options, const float *densities,
                                 splat_atlas *atlas, splat_error *error);
 
-/* SuGaR's packing: pairs of faces in squares of square_size x square_size texels (at least 5), whatever their shapes.
- * Faces that do not fit into one page of max_texture go on to more pages. Errors: ARGUMENT (square_size below 5 or
- * above max_texture; more than SPLAT_MESH_MAX_PAGES pages: the sentence names the largest size that fits), MEMORY. */
-splat_status splat_atlas_squares(splat_mesh *mesh, int square_size, int max_texture, splat_atlas *atlas,
-                                 splat_error *error);
-
 /* Texels around the faces of a chart that are the chart's, so that no block within this distance is another's. */
 static inline int splat_atlas_margin(int gutter)
 {
@@ -59,39 +53,5 @@ static inline int splat_atlas_margin(int gutter)
 void splat_atlas_of_mesh(const splat_mesh *mesh, splat_atlas *atlas);
 /* texel_density and used, from the mesh's coordinates and the sizes of the pages. */
 void splat_atlas_measure(const splat_mesh *mesh, splat_atlas *atlas);
-
-/* ---------------------------------------------------------------- texels */
-
-/* Which face each texel belongs to: prepared once, then asked band by band. */
-typedef struct splat_atlas_texels splat_atlas_texels;
-
-/* mesh (with uvs) and atlas must outlive it. Working memory: 12 bytes a face, and 4 for each 64 rows that it touches.
- * Errors: MEMORY. */
-splat_status splat_atlas_texels_make(const splat_mesh *mesh, const splat_atlas *atlas, splat_atlas_texels **texels,
-                                     splat_error *error);
-void splat_atlas_texels_free(splat_atlas_texels *texels);
-
-/* Rows [first, first + n) of a page. faces[n][width]: number of the face + 1, 0: none; weights[n][width]: barycentrics
- * b0, b1 (b2 = 1 - b0 - b1) of the point of the face that the texel shows, all within 0 .. 1 but for rounding.
- *
- * A texel whose centre lies in a face shows that point. One whose centre lies in none shows the nearest point of the
- * nearest face (of equal ones the lowest) of the chart that its block belongs to: so every texel that a bilinear lookup
- * inside of a face reads, down to the mip level that the atlas was made for, is given. In an atlas without blocks it
- * shows the nearest face less than sqrt 2 texels away. A face without area on the page gets a texel only where no face
- * with area does. The others are empty: fill them (splat_texture_fill). The result does not depend on the bands asked
- * for, nor on the number of threads. Memory: 4 bytes a texel of the rows. Errors: ARGUMENT (no such rows), MEMORY. */
-splat_status splat_atlas_texels_rows(const splat_atlas_texels *texels, size_t page, int first, int n, int threads,
-                                     uint32_t *faces, float (*weights)[2], splat_error *error);
-/* The texels whose centres lie in a face, without those beyond its edges. */
-splat_status splat_atlas_texels_inside(const splat_atlas_texels *texels, size_t page, int first, int n, int threads,
-                                       uint32_t *faces, float (*weights)[2], splat_error *error);
-
-/* ---------------------------------------------------------------- gutters */
-
-/* Fills the texels of a page whose `valid` is 0 by push-pull over the whole page: each takes the mean of the valid
- * texels of the finest level of a pyramid that has any there, interpolated. So mip maps and the blocks of JPEG do not
- * mix what nobody painted into charts. valid: [height][width] of the page; a page without valid texels becomes gray.
- * Memory: 4 bytes for each 3 texels. Errors: MEMORY. */
-splat_status splat_texture_fill(splat_image *page, const uint8_t *valid, int threads, splat_error *error);
 
 #endif

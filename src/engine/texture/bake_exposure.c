@@ -3,7 +3,9 @@
  * Huber, solved by conjugate gradients. Of logarithms, because squares of differences like darker pictures; and
  * without offsets, because exposure is a factor, and an offset that bright faces ask for makes shadows black. */
 #include "math/color.h"
+#include "texture/bake_exposure.h"
 #include "texture/bake_parts.h"
+#include "texture/bake_view.h"
 
 #include <math.h>
 #include <stdlib.h>

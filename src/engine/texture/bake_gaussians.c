@@ -1,4 +1,5 @@
 /* The Gaussians bound to a mesh, as colours and densities on its faces. */
+#include "texture/bake_gaussians.h"
 #include "texture/bake_parts.h"
 
 #include "math/bound.h"

@@ -3,7 +3,10 @@
  * then small patches join what is
  * around them (Waechter et al. 2014, section 4.1, with a simpler solver: details of another view are no fault that
  * shows, once the low band is averaged). */
+#include "texture/bake_labels.h"
+#include "texture/bake_neighbors.h"
 #include "texture/bake_parts.h"
+#include "texture/bake_quality.h"
 
 #include <stdlib.h>
 #include <string.h>

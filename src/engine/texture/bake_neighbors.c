@@ -1,5 +1,5 @@
 /* Which faces share an edge. */
-#include "texture/bake_parts.h"
+#include "texture/bake_neighbors.h"
 
 #include "mesh/mesh_edges.h"
 

@@ -2,6 +2,8 @@
  * distribution; views far outside of it see something else. As a distribution of twelve and fewer with one stranger
  * among them holds even that for an inlier, the first one is that of the half around the median, made wider. */
 #include "math/color.h"
+#include "texture/bake_neighbors.h"
+#include "texture/bake_outliers.h"
 #include "texture/bake_parts.h"
 
 #include <math.h>

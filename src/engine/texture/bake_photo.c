@@ -1,6 +1,7 @@
 /* What a photo gives: sharpness, gradients, smaller levels, levelled values and the low band. */
 #include "math/color.h"
 #include "texture/bake_parts.h"
+#include "texture/bake_photo.h"
 
 #include <math.h>
 #include <stdlib.h>

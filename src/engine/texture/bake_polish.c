@@ -1,5 +1,9 @@
 /* Polishing: the texture is drawn in training views, compared with the levelled photos, and stepped by gradients. */
 #include "texture/bake_parts.h"
+#include "texture/bake_photo.h"
+#include "texture/bake_polish.h"
+#include "texture/bake_view.h"
+#include "texture/fill.h"
 
 #include "math/camera.h"
 #include "mesh/mesh_raster.h"

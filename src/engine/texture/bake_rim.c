@@ -1,6 +1,9 @@
 /* SuGaR's post-processing of a mesh, by faces: its thin rim goes. */
 #include "mesh/mesh_clean_vertices.h"
+#include "texture/bake_gaussians.h"
+#include "texture/bake_neighbors.h"
 #include "texture/bake_parts.h"
+#include "texture/bake_rim.h"
 
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Push-pull: holes of a picture filled from a pyramid of its valid texels (Gortler et al., "The Lumigraph", 1996). */
-#include "texture/atlas.h"
+#include "texture/fill.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -29,12 +29,4 @@ splat_status splat_layout_charts(splat_mesh *mesh, splat_charts *charts, const f
                                  const splat_layout_rules *rules, splat_piece **pieces, splat_error *error);
 void splat_pieces_free(splat_piece *pieces, size_t n);
 
-/* Packs pieces, the highest first, each where it ends lowest on the first page that has room, in the turn that ends
- * lowest. columns, rows: of a page. heights[SPLAT_MESH_MAX_PAGES]: blocks that each page uses; *n_pages. Gives up and
- * says false when more pages than max_pages are needed. Errors: MEMORY. */
-splat_status splat_pieces_pack(splat_piece *pieces, size_t n, int columns, int rows, size_t max_pages, int *heights,
-                               size_t *n_pages, bool *fits, splat_error *error);
-/* Blocks that the pieces need, together. */
-uint64_t splat_pieces_blocks(const splat_piece *pieces, size_t n);
-
 #endif

@@ -1,5 +1,17 @@
 /* Painting a mesh: what its views see of it, an atlas, the pages. */
+#include "texture/bake_exposure.h"
+#include "texture/bake_fill.h"
+#include "texture/bake_gaussians.h"
+#include "texture/bake_labels.h"
+#include "texture/bake_outliers.h"
+#include "texture/bake_pages.h"
+#include "texture/bake_polish.h"
+#include "texture/bake_quality.h"
+#include "texture/bake_rim.h"
+#include "texture/bake_seams.h"
+#include "texture/bake_view.h"
 #include "texture/paint.h"
+#include "texture/squares.h"
 
 #include "base/options.h"
 #include "ops/work.h"

@@ -1,5 +1,6 @@
 /* SuGaR's packing of a texture: pairs of faces in squares (docs/method.md; the published corners). */
 #include "texture/atlas.h"
+#include "texture/squares.h"
 
 #include <math.h>
 #include <stdlib.h>
