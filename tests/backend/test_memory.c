@@ -347,6 +347,30 @@ static void the_stage_after_is_planned_too(void **state)
     close_training(context, scene, NULL);
 }
 
+/* Coarse training keeps eleven gradients and fifteen neighbours of each Gaussian, and a plan says so. */
+static void a_plan_counts_what_coarse_training_keeps(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_scene *scene = open_scene(context);
+    splat_train_options coarse, chosen;
+    splat_plan_options options;
+    splat_plan plan;
+    splat_error error;
+    size_t bytes = 0;
+    splat_train_options_init_coarse(&coarse, SPLAT_REGULARIZE_DENSITY);
+    splat_train_options_init(&chosen);
+    splat_plan_options_init(&options);
+    splat_plan_init(&plan);
+    options.limit_bytes = (size_t)1 << 40;
+    options.n_gaussians = 1000000;
+    must(splat_plan_make(context, scene, &coarse, &options, &chosen, &plan, &error), &error);
+    for (size_t i = 0; i < plan.n_rows; i++)
+        if (!strcmp(plan.rows[i].name, "gradients and neighbours")) bytes = plan.rows[i].bytes;
+    assert_true(bytes >= 1000000 * 26 * sizeof(float) && bytes < 1020000 * 26 * sizeof(float));
+    close_training(context, scene, NULL);
+}
+
 /* ---------------------------------------------------------------- bands */
 
 static void bands_change_sums_only(void **state)
@@ -628,6 +652,7 @@ int main(void)
         cmocka_unit_test(a_plan_is_near_the_truth),
         cmocka_unit_test(steps_at_a_cap_are_told),
         cmocka_unit_test(a_plan_of_several_gpus_is_of_each),
+        cmocka_unit_test(a_plan_counts_what_coarse_training_keeps),
         cmocka_unit_test(the_stage_after_is_planned_too),
         cmocka_unit_test(bands_change_sums_only),
         cmocka_unit_test(small_storages_learn_as_well),
