@@ -19,18 +19,11 @@ static const alias aliases[] = {
     {"use_centers_to_extract_mesh", NULL, "points", "centers", false},
 };
 
-static const cli_option *find(const cli_command *command, const char *name)
-{
-    for (size_t i = 0; i < cli_n_options; i++)
-        if ((cli_options[i].commands & command->bit) && strcmp(cli_options[i].name, name) == 0) return &cli_options[i];
-    return NULL;
-}
-
 static bool take(cli_line *line, const alias *a)
 {
     const cli_command *command = line->command;
     char text[CLI_TEXT_MAX];
-    const cli_option *option = find(command, a->name), *target = find(command, a->target);
+    const cli_option *option = cli_find_option(command, a->name), *target = cli_find_option(command, a->target);
     const char *word = a->word ? a->word : "", *space = a->word ? " " : "";
     if (!option || !target || !line->given[option - cli_options]) return true;
     cli_value_text(option, line, text, sizeof text);

@@ -132,30 +132,30 @@ static void print_rows(const splat_bench_rows *rows)
 static int load_state(bench *b)
 {
     const cli_line *line = b->line;
-    bool given = cli_given(line, "from_iteration");
+    const int from = line->bench->from_iteration;
     splat_error error;
     char ply[CLI_PATH_MAX];
-    int found = line->bench->from_iteration;
+    int found = from < 0 ? 0 : from;
     if (line->run->start_checkpoint) {
         if (splat_trainer_load_checkpoint(b->trainer, line->run->start_checkpoint, &error) != SPLAT_OK)
             return cli_report(&error);
     } else if (line->model->ply || line->model->model_path) {
         if (line->model->ply)
             snprintf(ply, sizeof ply, "%s", line->model->ply);
-        else if (splat_model_find_iteration(line->model->model_path, given ? line->bench->from_iteration : -1, ply,
-                                            sizeof ply, &found, &error) != SPLAT_OK)
+        else if (splat_model_find_iteration(line->model->model_path, from, ply, sizeof ply,
+                                            &found, &error) != SPLAT_OK)
             return cli_report(&error);
         if (splat_scene_check_splat(b->session.scene, ply, &error) != SPLAT_OK ||
             splat_trainer_load_model(b->trainer, ply, found, &error) != SPLAT_OK)
             return cli_report(&error);
         return CLI_OK;
     }
-    if (given && splat_trainer_get_iteration(b->trainer) > line->bench->from_iteration) {
+    if (from >= 0 && splat_trainer_get_iteration(b->trainer) > from) {
         cli_error("%s is at iteration %d, beyond --from_iteration %d", line->run->start_checkpoint,
-                  splat_trainer_get_iteration(b->trainer), line->bench->from_iteration);
+                  splat_trainer_get_iteration(b->trainer), from);
         return CLI_USAGE;
     }
-    while (splat_trainer_get_iteration(b->trainer) < line->bench->from_iteration)
+    while (splat_trainer_get_iteration(b->trainer) < from)
         if (splat_trainer_step(b->trainer, NULL, &error) != SPLAT_OK) return cli_report(&error);
     return CLI_OK;
 }
@@ -163,9 +163,12 @@ static int load_state(bench *b)
 /* What the model was trained with, unless the command line says something else. */
 static void apply_model(bench *b)
 {
+    splat_train_options options = *b->line->train;
     if (!b->session.config.scene.source_path) return;
-    if (!cli_given(b->line, "sh_degree")) b->line->train->sh_degree = b->session.config.sh_degree;
-    if (!cli_given(b->line, "kernel_size")) b->line->train->kernel_size = b->session.config.kernel_size;
+    options.sh_degree = b->session.config.sh_degree;
+    options.kernel_size = b->session.config.kernel_size;
+    cli_put_given(b->line, b->line->train, sizeof options, &options);
+    *b->line->train = options;
 }
 
 /* A name that fits into tables, and that a terminal takes for no command. */
@@ -183,9 +186,9 @@ static int check_words(const cli_line *line)
         cli_error("give the scene's folder with -s, or a model folder with -m");
     else if (line->run->start_checkpoint && (line->model->ply || !training))
         cli_error("--start_checkpoint is for --mode training, and excludes --ply");
-    else if (cli_given(line, "width") != cli_given(line, "height"))
+    else if (!line->bench->width != !line->bench->height)
         cli_error("--width and --height are given together");
-    else if (cli_given(line, "width") && !render)
+    else if (line->bench->width && !render)
         cli_error("--width and --height are for --mode render; the size of the photos is --resolution");
     else if (!training && (cli_given(line, "stages") || line->plan->n_gaussians))
         cli_error("--stages and --gaussians are for --mode training");
@@ -271,7 +274,7 @@ static int run_data(bench *b, const splat_bench_note *note)
 static int run_render(bench *b, const splat_bench_note *note)
 {
     splat_error error;
-    if (cli_given(b->line, "from_iteration")) b->line->model->iteration = b->line->bench->from_iteration;
+    if (b->line->bench->from_iteration >= 0) b->line->model->iteration = b->line->bench->from_iteration;
     int code = cli_session_open(&b->session, b->line, false);
     if (code != CLI_OK) return code;
     if (splat_bench_render(b->session.scene, b->session.model, b->line->bench->width, b->line->bench->height,

@@ -48,7 +48,8 @@ static void begin_train_options(const cli_line *line, int loaded, splat_train_op
     options->coarse.regularization = coarse.coarse.regularization;
     options->regularizer = coarse.regularizer;
     options->coarse.first_iteration = FIRST_ITERATION;
-    if (!(options->prune_keep > 0) && !cli_given(line, "prune_opacity")) options->coarse.prune_opacity = SUGAR_PRUNE;
+    if (!(options->prune_keep > 0)) options->coarse.prune_opacity = SUGAR_PRUNE;
+    cli_put_given(line, &line->train->coarse.prune_opacity, sizeof(float), &options->coarse.prune_opacity);
 }
 
 /* -o, or <model>_mesh/<experiment name>, or SuGaR's name: sugarcoarse_3Dgs7000_densityestim02_sdfnorm02. */
@@ -89,9 +90,9 @@ static void fill_train_options(const cli_line *line, const cli_session *session,
     options->sh_degree = splat->sh_degree;
     if (line->model->reduce_sh_degree >= 0 && line->model->reduce_sh_degree < splat->sh_degree)
         options->sh_degree = line->model->reduce_sh_degree;
-    if (cli_given(line, "kernel_size")) return;
     if (splat->render_mode == SPLAT_RENDER_MIP) options->kernel_size = splat->kernel_size; /* a checkpoint's own */
     if (session->config.kernel_size > 0) options->kernel_size = session->config.kernel_size;
+    cli_put_given(line, &line->train->kernel_size, sizeof(float), &options->kernel_size);
 }
 
 /* The splat's exposures, which the run goes on with where there are any: the splat fits no photo without them. */
@@ -99,7 +100,8 @@ static int choose_exposures(const cli_line *line, const cli_session *session, sp
                             char path[CLI_PATH_MAX])
 {
     bool has = cli_session_find_exposures(session, line, path);
-    if (!cli_given(line, "exposure")) options->exposure = has;
+    options->exposure = has;
+    cli_put_given(line, &line->train->exposure, sizeof(bool), &options->exposure);
     if (!has && options->exposure && !line->run->start_checkpoint) {
         cli_error("there is no exposure.json beside the splat, which --exposure would go on with; train it with "
                   "--exposure");

@@ -137,10 +137,8 @@ static bool fill_clean_options(const cli_line *line, splat_clean_options *option
     if (!cli_read_box(line, &options->has_bbox, options->bbox_low, options->bbox_high)) return false;
     if (splat_clean_options_check(options, &error) != SPLAT_OK) return cli_report(&error), false;
     *any = options->has_bbox || options->min_opacity > 0 || options->max_size > 0 || options->outlier_std > 0;
-    if (cli_given(line, "outlier_neighbors") && !(options->outlier_std > 0))
-        cli_notice("--outlier_neighbors has no effect without --outlier_std");
-    if (cli_given(line, "scene_up") && !line->export->up_axis)
-        cli_notice("--scene_up has no effect without --up_axis");
+    if (!(options->outlier_std > 0)) cli_tell_unused(line, "outlier_neighbors", " without --outlier_std");
+    if (!line->export->up_axis) cli_tell_unused(line, "scene_up", " without --up_axis");
     return true;
 }
 
@@ -230,7 +228,8 @@ int cmd_export(cli_line *line)
     splat_model_info before, after;
     bool cleans;
     if (!take_words(line)) return CLI_USAGE;
-    bool fused = cli_given(line, "fused") ? line->export->fused : !line->model->ply;
+    bool fused = !line->model->ply;
+    cli_put_given(line, &line->export->fused, sizeof fused, &fused);
     if (!line->output->path && (line->model->ply || !fused)) {
         cli_error("give the file to write with -o");
         return CLI_USAGE;

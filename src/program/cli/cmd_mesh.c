@@ -123,20 +123,20 @@ static void tell_without_effect(const cli_line *line, const splat_mesh_extract_o
     bool depth = options->points == SPLAT_MESH_POINTS_DEPTH, centers = options->points == SPLAT_MESH_POINTS_CENTERS;
     bool views = options->points == SPLAT_MESH_POINTS_VIEWS;
     unsigned way = tsdf ? TSDF : cubes ? CUBES : depth ? DEPTH : centers ? CENTERS : views ? VIEWS : LEVEL;
-    const char *name = tsdf ? "--method tsdf" : cubes ? "--method marching_cubes" : depth ? "--points depth"
-                       : centers ? "--points centers" : views ? "--points views" : "--method poisson --points level";
+    const char *name = tsdf ? " with --method tsdf" : cubes ? " with --method marching_cubes"
+                       : depth ? " with --points depth" : centers ? " with --points centers"
+                       : views ? " with --points views" : " with --method poisson --points level";
     for (size_t i = 0; i < sizeof limited / sizeof limited[0]; i++)
-        if (cli_given(line, limited[i].option) && !(limited[i].ways & way))
-            cli_notice("--%s has no effect with %s", limited[i].option, name);
-    if (options->has_bbox && cli_given(line, "center_bbox"))
-        cli_notice("--center_bbox has no effect: --bboxmin and --bboxmax name the box");
+        if (!(limited[i].ways & way)) cli_tell_unused(line, limited[i].option, name);
+    if (options->has_bbox) cli_tell_unused(line, "center_bbox", ": --bboxmin and --bboxmax name the box");
 }
 
 static bool fill_options(const cli_line *line, splat_mesh_extract_options *options)
 {
     *options = *line->mesh;
     options->max_host_bytes = (uint64_t)(line->surface->max_host_memory * SPLAT_GIB);
-    if (line->surface->levels && !cli_given(line, "points")) options->points = SPLAT_MESH_POINTS_LEVEL;
+    if (line->surface->levels) options->points = SPLAT_MESH_POINTS_LEVEL;
+    cli_put_given(line, &line->mesh->points, sizeof options->points, &options->points);
     if (line->surface->levels && !read_levels(line->surface->levels, options)) return false;
     return cli_read_box(line, &options->has_bbox, options->bbox_low, options->bbox_high);
 }

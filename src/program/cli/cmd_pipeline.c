@@ -42,6 +42,14 @@ typedef struct pipeline_run {
 
 /* ---------------------------------------------------------------- what the table of options cannot say */
 
+static void tell_unused_presets(const cli_line *v)
+{
+    const char *why = v->pipeline->low_poly ? ": --low_poly sets it" : ": --high_poly sets it";
+    if (!v->pipeline->low_poly && !v->pipeline->high_poly) return;
+    cli_tell_unused(v, "target_vertices", why);
+    cli_tell_unused(v, "gaussians_per_triangle", why);
+}
+
 static bool options_agree(const cli_line *v)
 {
     const char *name = v->output->experiment_name;
@@ -62,12 +70,9 @@ static bool options_agree(const cli_line *v)
         if (name && v->output->path) cli_notice("--experiment_name has no effect: -o names the folder");
         if (v->model->gs_output_dir && v->pipeline->coarse_checkpoint)
             cli_notice("--gs_output_dir has no effect: --coarse_checkpoint is the later result");
-        else if (cli_given(v, "iteration") && !v->model->gs_output_dir)
-            cli_notice("--iteration has no effect without -c");
-        static const char *const preset[] = {"target_vertices", "gaussians_per_triangle"};
-        for (size_t i = 0; i < sizeof preset / sizeof preset[0]; i++)
-            if ((v->pipeline->low_poly || v->pipeline->high_poly) && cli_given(v, preset[i]))
-                cli_notice("--%s has no effect: --%s_poly sets it", preset[i], v->pipeline->low_poly ? "low" : "high");
+        else if (!v->model->gs_output_dir)
+            cli_tell_unused(v, "iteration", " without -c");
+        tell_unused_presets(v);
         pipeline_notice_unused(v);
         cli_viewer_tell_unused(v);
         return true;
@@ -337,10 +342,9 @@ static decision decide(pipeline_run *r, size_t i, stage_file_state found, const 
 /* The checkpoints that only the pipeline wanted. */
 static void remove_checkpoints(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s)
 {
-    const cli_line *v = r->p.line;
+    static const char *const wanted[] = {"checkpoint_interval", "checkpoint_iterations"};
     const char *result = pipeline_result_path(s->file.results), *dot = strrchr(result, '.');
-    if (!(stage->makes & PIPELINE_SPLAT) || cli_given(v, "checkpoint_interval") ||
-        cli_given(v, "checkpoint_iterations") || !dot || strcmp(dot, ".ply") != 0)
+    if (!(stage->makes & PIPELINE_SPLAT) || cli_first_given(r->p.line, wanted, 2) || !dot || strcmp(dot, ".ply") != 0)
         return;
     pipeline_remove_checkpoints(s->folder, 0);
 }

@@ -36,30 +36,36 @@ static void print_choices(const splat_plan *plan, bool has_limit)
     cli_print_steps(plan);
 }
 
+/* " --name value" if the option is given. */
+static void add_given(const cli_line *line, const char *name, char *text, size_t size)
+{
+    char value[64];
+    const size_t length = strlen(text);
+    if (!cli_given(line, name)) return;
+    cli_value_text(cli_find_option(line->command, name), line, value, sizeof value);
+    snprintf(text + length, size - length, " --%s %s", name, value);
+}
+
 /* The command that trains like this: the run decides for itself what the command line does not. */
 static void print_command(const cli_line *line, const splat_train_options *o, const splat_plan *plan,
                           bool has_limit)
 {
+    static const char *const storages[] = {"data_device", "sh_storage", "optimizer_storage", "sh_offload"};
     splat_train_options asked[1];
     cli_asked_steps(line, asked);
     char text[2 * CLI_PATH_MAX];
-    size_t n = (size_t)snprintf(text, sizeof text, "splatsmith train -s %s", line->scene->source_path);
-#define ADD(...) if (n < sizeof text) n += (size_t)snprintf(text + n, sizeof text - n, __VA_ARGS__)
+    snprintf(text, sizeof text, "splatsmith train -s %s", line->scene->source_path);
+#define ADD(...) snprintf(text + strlen(text), sizeof text - strlen(text), __VA_ARGS__)
     if (line->scene->resolution != -1) ADD(" -r %d", line->scene->resolution);
     if (line->scene->eval) ADD(" --eval");
-    if (cli_given(line, "iterations")) ADD(" --iterations %d", line->train->iterations);
+    add_given(line, "iterations", text, sizeof text);
     if (strcmp(line->training->strategy, "default") != 0) ADD(" --strategy %s", line->training->strategy);
-    if (cli_given(line, "pixels_per_gaussian")) ADD(" --pixels_per_gaussian %g", (double)asked->pixels_per_gaussian);
+    add_given(line, "pixels_per_gaussian", text, sizeof text);
     if (o->sh_degree != 3) ADD(" --sh_degree %d", o->sh_degree);
     if (line->machine->gpus) ADD(" --gpus %s", line->machine->gpus);
     if (has_limit) ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);
-    if (cli_given(line, "data_device")) ADD(" --data_device %s", line->training->data_device);
-    if (cli_given(line, "sh_storage"))
-        ADD(" --sh_storage %s", asked->sh_storage == SPLAT_SH_FLOAT16 ? "float16" : "float32");
-    if (cli_given(line, "optimizer_storage"))
-        ADD(" --optimizer_storage %s",
-            asked->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED ? "quantized" : "float32");
-    if (cli_given(line, "sh_offload")) ADD(" --sh_offload %s", asked->sh_offload ? "True" : "False");
+    for (size_t i = 0; i < sizeof storages / sizeof storages[0]; i++)
+        add_given(line, storages[i], text, sizeof text);
     size_t named = asked->target_gaussian_count ? asked->target_gaussian_count : line->plan->n_gaussians;
     if (named) ADD(" --target_gaussian_count %zu", named < o->target_gaussian_count ? named : o->target_gaussian_count);
 #undef ADD
@@ -117,7 +123,7 @@ static int plan_scene(const cli_line *line, splat_context *context, const splat_
     if (!read_gpus(line, &options.n_ranks)) return CLI_USAGE;
     /* Named limits are those of cards: without a card found, one like those is planned for. */
     if (!find_limit(line, context, &options)) return CLI_USAGE;
-    if (cli_given(line, "vram_limit") && !cli_names_cpu(line)) options.for_gpu = true;
+    if (line->machine->vram_limit.kind && !cli_names_cpu(line)) options.for_gpu = true;
     if (splat_plan_make(context, scene, &chosen, &options, &chosen, &plan, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_say("Plan for %zu Gaussians%s below %s on %s", plan.n_gaussians,

@@ -54,10 +54,10 @@ static int check_words(const cli_line *line)
         cli_error(line->refine->deform ? "give the folder of the refinement with -m" : "give the mesh with -m");
         return CLI_USAGE;
     }
-    if (line->refine->time && cli_given(line, "refinement_iterations"))
+    if (line->refine->time && line->refine->iterations)
         cli_notice("--refinement_time %s wins over --refinement_iterations", line->refine->time);
-    if (cli_given(line, "kernel_size") && strcmp(line->model->render_mode, "mip") != 0)
-        cli_notice("--kernel_size has no effect without --render_mode mip");
+    if (strcmp(line->model->render_mode, "mip") != 0)
+        cli_tell_unused(line, "kernel_size", " without --render_mode mip");
     return CLI_OK;
 }
 

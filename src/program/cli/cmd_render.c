@@ -292,7 +292,7 @@ static int render_mesh(const cli_line *line, unsigned what)
 int cmd_render(cli_line *line)
 {
     cli_session session;
-    bool random = line->render->random_views.n > 0;
+    bool random = line->render->random_views.n > 0, changes_exposure = cli_given(line, "exposure");
     unsigned what;
     if (line->render->camera_path) return render_path(line);
     if (!read_what(line->render->what, line->model->mesh_file != NULL, &what)) return CLI_USAGE;
@@ -309,11 +309,11 @@ int cmd_render(cli_line *line)
         return CLI_USAGE;
     }
     if (!cli_check_mesh_options(line)) return CLI_USAGE;
-    if (cli_given(line, "exposure") && (line->model->mesh_file || random)) {
+    if (changes_exposure && (line->model->mesh_file || random)) {
         cli_error("--exposure is for the scene's views of a splat; --mesh and --random_views go without it");
         return CLI_USAGE;
     }
-    if (cli_given(line, "exposure") && !(what & WHAT_RGB)) {
+    if (changes_exposure && !(what & WHAT_RGB)) {
         cli_error("--exposure changes colours, which --what leaves out");
         return CLI_USAGE;
     }

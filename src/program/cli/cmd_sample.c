@@ -9,8 +9,8 @@ static splat_sample_options own_options(const cli_line *line)
     splat_sample_options own = *said;
     splat_sample_options_choose(&own, said->scene);
     cli_put_given(line, said, sizeof *said, &own);
-    if (own.distortion == SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR && !cli_given(line, "height"))
-        own.height = (own.width + 1) / 2;
+    if (own.distortion == SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR) own.height = (own.width + 1) / 2;
+    cli_put_given(line, &said->height, sizeof own.height, &own.height);
     return own;
 }
 

@@ -33,8 +33,8 @@ static bool options_agree(const cli_line *line)
 
 static void tell_without_effect(const cli_line *line)
 {
-    if ((cli_given(line, "llffhold") || cli_given(line, "test_camera_count")) && !line->scene->eval &&
-        !line->training->eval_only)
+    static const char *const of_split[] = {"llffhold", "test_camera_count"};
+    if (!line->scene->eval && !line->training->eval_only && cli_first_given(line, of_split, 2))
         cli_notice("without --eval no test views are held out");
     if (line->output->experiment_name && line->model->model_path)
         cli_notice("--experiment_name has no effect: -m names the model folder");

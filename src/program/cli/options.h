@@ -125,6 +125,8 @@ void cli_line_free(cli_line *line);
 void *cli_field(const cli_line *line, const cli_option *option);
 /* NULL when there is none. */
 const cli_command *cli_find_command(const char *name);
+/* The command's option of this name; NULL: it has none. */
+const cli_option *cli_find_option(const cli_command *command, const char *name);
 /* The one message about a word that is no command, with the nearest one. */
 void cli_unknown_command(const char *name);
 
@@ -135,16 +137,21 @@ bool cli_set_option(cli_line *line, const cli_option *option, const char *text);
 /* Options that stand for a value of another one become that one, with a notice. Prints one sentence and returns false
  * when the other one is given, too, with another value. */
 bool cli_take_aliases(cli_line *line);
-/* Whether the command line set the option. */
+/* Whether the command line set the option. A default that depends on other things is a preset, not a question: see
+ * cli_put_given. */
 bool cli_given(const cli_line *line, const char *name);
+/* The first of n options that the command line set; NULL: none. */
+const char *cli_first_given(const cli_line *line, const char *const names[], size_t n);
+/* Prints the notice "--name has no effect<why>" if the command line set the option. */
+void cli_tell_unused(const cli_line *line, const char *name, const char *why);
 /* Whether it set the option's value, too. */
 bool cli_names_value(const cli_line *line, const char *name);
 /* An option of a kind of the library's tables as a row of one, whose struct is the field alone. */
 splat_option cli_option_row(const cli_option *option);
 /* Bytes of the field that an option of this kind has. */
 size_t cli_kind_size(cli_kind kind);
-/* `part` is a struct of options in a part of the line. Writes what the command line set over another struct of that
- * type, which holds what applies else, such as a preset or what a file says. */
+/* `part` is a part of the line, or a field or struct in one. Writes what the command line set over another one of that
+ * type, which holds a preset: the default of a strategy, of a model or of another option. */
 void cli_put_given(const cli_line *line, const void *part, size_t size, void *options);
 /* Takes a text option back: not set, and its default. */
 void cli_forget(cli_line *line, const char *name);

@@ -335,6 +335,25 @@ bool cli_given(const cli_line *line, const char *name)
     return false;
 }
 
+const cli_option *cli_find_option(const cli_command *command, const char *name)
+{
+    for (size_t i = 0; i < cli_n_options; i++)
+        if ((cli_options[i].commands & command->bit) && strcmp(cli_options[i].name, name) == 0) return &cli_options[i];
+    return NULL;
+}
+
+const char *cli_first_given(const cli_line *line, const char *const names[], size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (cli_given(line, names[i])) return names[i];
+    return NULL;
+}
+
+void cli_tell_unused(const cli_line *line, const char *name, const char *why)
+{
+    if (cli_given(line, name)) cli_notice("--%s has no effect%s", name, why);
+}
+
 bool cli_names_value(const cli_line *line, const char *name)
 {
     for (size_t i = 0; i < cli_n_options; i++)

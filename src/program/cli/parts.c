@@ -58,6 +58,7 @@ static void init_parts(cli_parts *p)
     p->export.scene_up = "-y";
     p->export.scale = 1;
     p->bench.mode = "training";
+    p->bench.from_iteration = -1;
     p->monitor.interval = 1;
 }
 

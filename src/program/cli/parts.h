@@ -133,7 +133,7 @@ typedef struct cli_export_options {
 typedef struct cli_bench_options {
     splat_bench_options options;
     const char *mode, *label, *notes, *max_slowdown, *quality_tolerance;
-    int from_iteration;
+    int from_iteration; /* -1: not given */
     int width, height; /* 0: the scene's */
 } cli_bench_options;
 

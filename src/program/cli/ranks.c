@@ -113,8 +113,11 @@ int cli_ranks_open(cli_line *line)
     }
     has_joined = true;
     if (splat_comm_open_mpi(&line->train->ranks, &error) != SPLAT_OK) return cli_report(&error);
-    if (!cli_given(line, "threads")) line->machine->context.threads = share_of_threads();
-    if (!cli_given(line, "gpu")) line->machine->context.gpu = local_rank(); /* not looked at on the CPU */
+    splat_context_options own = line->machine->context;
+    own.threads = share_of_threads();
+    own.gpu = local_rank(); /* the CPU backend ignores it */
+    cli_put_given(line, &line->machine->context, sizeof own, &own);
+    line->machine->context = own;
     return CLI_OK;
 }
 

@@ -29,8 +29,7 @@ int cli_context_create(const cli_line *line, splat_context **context)
     const splat_context_options options = cli_context_options(line);
     splat_error error;
     if (splat_context_create(&options, context, &error) != SPLAT_OK) return cli_report(&error);
-    if (cli_given(line, "gpu") && !splat_context_get_pci_bus_id(*context)[0])
-        cli_notice("--gpu has no effect: running on the CPU");
+    if (!splat_context_get_pci_bus_id(*context)[0]) cli_tell_unused(line, "gpu", ": running on the CPU");
     return cli_limit_memory(line, *context);
 }
 
@@ -166,8 +165,9 @@ int cli_session_open_scene(cli_session *session, const cli_line *line, bool hold
         if (code != CLI_OK) return code;
         if (!cli_path_join(session->split_file, line->model->model_path, "split.json")) return CLI_USAGE;
         if (cli_path_exists(session->split_file)) options->split_file = session->split_file;
-    } else if (!cli_given(line, "eval")) {
+    } else {
         options->eval = hold_out;
+        cli_put_given(line, &line->scene->eval, sizeof hold_out, &options->eval);
     }
     if (!options->source_path) {
         cli_error(CLI_NO_SCENE);
@@ -181,35 +181,28 @@ int cli_session_open_scene(cli_session *session, const cli_line *line, bool hold
 bool cli_is_any_given(const cli_line *line, const char *const names[], size_t n, const char *without,
                       const char *why)
 {
-    for (size_t i = 0; i < n; i++) {
-        if (!cli_given(line, names[i])) continue;
-        cli_error("%s; --%s goes without %s", why, names[i], without);
-        return true;
-    }
-    return false;
+    const char *name = cli_first_given(line, names, n);
+    if (name) cli_error("%s; --%s goes without %s", why, name, without);
+    return name != NULL;
 }
 
 bool cli_check_mesh_draw(const cli_line *line)
 {
     static const char *const of_meshes[] = {"texture_filter", "supersampling"};
-    for (size_t i = 0; !line->model->mesh_file && i < sizeof of_meshes / sizeof of_meshes[0]; i++) {
-        if (!cli_given(line, of_meshes[i])) continue;
-        cli_error("--%s needs --mesh FILE", of_meshes[i]);
-        return false;
-    }
-    return true;
+    const char *name = cli_first_given(line, of_meshes, sizeof of_meshes / sizeof of_meshes[0]);
+    if (line->model->mesh_file || !name) return true;
+    cli_error("--%s needs --mesh FILE", name);
+    return false;
 }
 
 bool cli_check_mesh_options(const cli_line *line)
 {
     static const char *const of_splats[] = {"ply",         "iteration", "render_mode",
                                             "kernel_size", "sh_degree", "diffuse_only"};
-    for (size_t i = 0; line->model->mesh_file && i < sizeof of_splats / sizeof of_splats[0]; i++) {
-        if (!cli_given(line, of_splats[i])) continue;
-        cli_error("--mesh takes the mesh instead of a splat; --%s goes without it", of_splats[i]);
-        return false;
-    }
-    return cli_check_mesh_draw(line);
+    const char *name = cli_first_given(line, of_splats, sizeof of_splats / sizeof of_splats[0]);
+    if (!line->model->mesh_file || !name) return cli_check_mesh_draw(line);
+    cli_error("--mesh takes the mesh instead of a splat; --%s goes without it", name);
+    return false;
 }
 
 /* --render_mode and --kernel_size; a Mip model takes the kernel size it was trained with. */
@@ -226,7 +219,7 @@ static int set_render_mode(cli_session *session, const cli_line *line)
     float kernel_size = 0; /* the mode's default */
     if (mode == SPLAT_RENDER_MIP && info.render_mode == mode) kernel_size = info.kernel_size; /* a checkpoint's own */
     if (mode == SPLAT_RENDER_MIP && session->config.kernel_size > 0) kernel_size = session->config.kernel_size;
-    if (cli_given(line, "kernel_size")) kernel_size = line->train->kernel_size;
+    cli_put_given(line, &line->train->kernel_size, sizeof kernel_size, &kernel_size);
     if (splat_model_set_render_mode(session->model, mode, kernel_size, &error) != SPLAT_OK) return cli_report(&error);
     return CLI_OK;
 }
@@ -293,18 +286,17 @@ static void tell_no_lpips(const cli_line *line, const splat_error *error)
 
 int cli_lpips_open(const cli_line *line, splat_context *context, bool on, splat_lpips **lpips)
 {
+    static const char *const of_lpips[] = {"lpips_net", "lpips_weights"};
+    const splat_lpips_options *options = &line->lpips->options;
     splat_error error;
+    bool is_on = on || cli_first_given(line, of_lpips, 2);
     *lpips = NULL;
-    if (cli_given(line, "enable_lpips")
-            ? !line->lpips->enable
-            : !on && !cli_given(line, "lpips_net") && !cli_given(line, "lpips_weights"))
-        return CLI_OK;
-    splat_status status = splat_lpips_create(context, &line->lpips->options, lpips, &error);
+    cli_put_given(line, &line->lpips->enable, sizeof is_on, &is_on);
+    if (!is_on) return CLI_OK;
+    splat_status status = splat_lpips_create(context, options, lpips, &error);
     if (status == SPLAT_OK) return CLI_OK;
-    if (status == SPLAT_ERROR_IO && !cli_given(line, "lpips_weights")) /* none: all but LPIPS is measured */
-        tell_no_lpips(line, &error);
-    else
-        return cli_report(&error);
+    if (status != SPLAT_ERROR_IO || options->weights) return cli_report(&error);
+    tell_no_lpips(line, &error); /* everything but LPIPS is measured */
     return CLI_OK;
 }
 

@@ -244,12 +244,11 @@ static void keep_steps(cli_list *list)
 /* Weights of losses that the scene has nothing for. */
 static void tell_depth_without_effect(const cli_line *line)
 {
-    static const char *const of_maps[] = {"depth_l1_weight_init", "depth_l1_weight_final"};
-    for (int i = 0; i < 2; i++)
-        if (cli_given(line, of_maps[i]) && !line->scene->depths)
-            cli_notice("--%s has no effect without --depths", of_maps[i]);
-    if (cli_given(line, "sfm_depth_weight") && !line->scene->sfm_depth)
-        cli_notice("--sfm_depth_weight has no effect without --sfm_depth");
+    if (!line->scene->depths) {
+        cli_tell_unused(line, "depth_l1_weight_init", " without --depths");
+        cli_tell_unused(line, "depth_l1_weight_final", " without --depths");
+    }
+    if (!line->scene->sfm_depth) cli_tell_unused(line, "sfm_depth_weight", " without --sfm_depth");
 }
 
 void cli_training_fill(cli_training *j, const cli_line *line)
@@ -278,10 +277,8 @@ void cli_training_fill(cli_training *j, const cli_line *line)
                        : strcmp(line->run->tensorboard_tags, "upstream") == 0 ? SPLAT_TENSORBOARD_UPSTREAM
                                                                            : SPLAT_TENSORBOARD_DEFAULT;
     run->report = line->run->report;
-    if (cli_given(line, "tensorboard_tags") && !line->run->tensorboard)
-        cli_notice("--tensorboard_tags has no effect with --tensorboard False");
-    if (cli_given(line, "profile_interval") && !line->run->profile_tensors)
-        cli_notice("--profile_interval has no effect without --profile_tensors");
+    if (!line->run->tensorboard) cli_tell_unused(line, "tensorboard_tags", " with --tensorboard False");
+    if (!line->run->profile_tensors) cli_tell_unused(line, "profile_interval", " without --profile_tensors");
     tell_depth_without_effect(line);
     run->profile_interval = line->run->profile_tensors ? line->run->profile_interval : 0;
     run->snapshot_iterations = j->snapshot.values;

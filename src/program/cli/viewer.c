@@ -45,8 +45,7 @@ void cli_viewer_tell_unused(const cli_line *line)
 {
     static const char *const names[] = {"viewer_stay", "viewer_budget", "viewer_pause_limit"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (!cli_viewer_is_wanted(line) && cli_given(line, names[i]))
-            cli_notice("--%s has no effect without --viewer or --sibr", names[i]);
+        if (!cli_viewer_is_wanted(line)) cli_tell_unused(line, names[i], " without --viewer or --sibr");
 }
 
 /* The last name of a path; "." and "garden/" have one, too. */
@@ -102,9 +101,10 @@ static bool stays(const cli_line *line, splat_viewer *viewer)
     int now;
     uint64_t ever;
     if (viewer == line->shared_viewer) return false; /* the next stage waits */
-    if (cli_given(line, "viewer_stay")) return line->page->stay;
     splat_viewer_get_clients(viewer, &now, &ever);
-    return isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && (now > 0 || ever == 0);
+    bool stay = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && (now > 0 || ever == 0);
+    cli_put_given(line, &line->page->stay, sizeof stay, &stay);
+    return stay;
 }
 
 void cli_viewer_stay(const cli_line *line, splat_viewer *viewer)

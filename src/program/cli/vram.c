@@ -66,19 +66,24 @@ void cli_asked_steps(const cli_line *line, splat_train_options *options)
     if (cli_given(line, "iterations") && of_strategy.iterations != usual.iterations)
         scale_schedule(&of_strategy, line->train->iterations);
     cli_apply_preset(line, &of_strategy, options);
-    if ((cli_given(line, "target_gaussian_count") || line->plan->n_gaussians) &&
-        !cli_given(line, "pixels_per_gaussian"))
-        options->pixels_per_gaussian = 0; /* who names a count means it */
+    if (cli_given(line, "target_gaussian_count") || line->plan->n_gaussians) {
+        options->pixels_per_gaussian = 0; /* a named count is meant */
+        cli_put_given(line, &line->train->pixels_per_gaussian, sizeof(float), &options->pixels_per_gaussian);
+    }
 }
 
 void cli_plan_options(const cli_line *line, splat_plan_options *options)
 {
     splat_plan_options_init(options);
     options->n_gaussians = line->plan->n_gaussians;
-    options->keep_photos = cli_given(line, "data_device");
-    options->keep_sh_storage = cli_given(line, "sh_storage");
-    options->keep_optimizer_storage = cli_given(line, "optimizer_storage");
-    options->keep_sh_offload = cli_given(line, "sh_offload");
+    const struct {
+        const char *name;
+        bool *keep;
+    } kept[] = {{"data_device", &options->keep_photos},
+                {"sh_storage", &options->keep_sh_storage},
+                {"optimizer_storage", &options->keep_optimizer_storage},
+                {"sh_offload", &options->keep_sh_offload}};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) *kept[i].keep = cli_given(line, kept[i].name);
 }
 
 void cli_print_choices(const splat_plan *plan)
