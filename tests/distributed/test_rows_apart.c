@@ -11,6 +11,7 @@
 #include "shared_run_fixture.h"
 
 #include "io/splat/formats.h"
+#include "model/rest.h"
 #include "ops/summary/summary.h"
 #include "train/ranks/host_rows.h"
 #include "train/ranks/report.h"
@@ -165,14 +166,17 @@ static void summarize_both(splat_trainer *t, void *user)
     double edges[EDGES];
     splat_block scratch = {0};
     for (int i = 0; i < EDGES; i++) edges[i] = 0.02 * i * i;
-    struct splat_summary_args args = {.gaussians = &t->model->gaussians, .edges = edges, .n_edges = EDGES,
-                                      .max_samples = f->max_samples, .spreads = true, .scratch = &scratch,
+    struct splat_summary_args args = {.edges = edges, .n_edges = EDGES, .max_samples = f->max_samples,
+                                      .spreads = true, .scratch = &scratch,
                                       .result = &f->apart, .counts = f->apart_counts[0]};
     f->status = splat_trainer_get_mean_opacity(t, &f->opacity, &f->error);
     if (f->status == SPLAT_OK) f->status = splat_shards_summarize(t, &args, &f->error);
     args.result = &f->whole;
     args.counts = f->whole_counts[0];
     if (f->status == SPLAT_OK) f->status = splat_trainer_gather(t, &f->error);
+    splat_rest_rows rows;
+    if (f->status == SPLAT_OK) f->status = splat_rest_open(t->model, SPLAT_REST_ROWS, &rows, &f->error);
+    args.gaussians = &rows.gaussians;
     if (f->status == SPLAT_OK) f->status = splat_op_summary(t->backend, &args, &f->error);
     splat_block_free(t->backend, &scratch);
 }

@@ -9,6 +9,7 @@
 #include "math/camera.h"
 #include "model/init_points.h"
 #include "model/render.h"
+#include "model/rest.h"
 #include "ops/loss/loss.h"
 
 #include <math.h>
@@ -79,7 +80,9 @@ static void look(room *r, int view, uint64_t max_instances, splat_view_hint hint
     frame->hint = hint;
     must(splat_frame_take(b, frame, n * sizeof *grad, &device_grad, &error), &error);
     must(splat_backend_upload(b, device_grad, grad, n * sizeof *grad, &error), &error);
-    struct splat_project_args project = {.gaussians = &r->model->gaussians, .frame = frame};
+    splat_rest_rows rows;
+    must(splat_rest_open(r->model, SPLAT_REST_ROWS, &rows, &error), &error);
+    struct splat_project_args project = {.gaussians = &rows.gaussians, .frame = frame};
     must(splat_op_project(b, &project, &error), &error);
     splat_view_blend blend = {.max_instances = max_instances, .colors = true};
     must(splat_view_forward(b, frame, &blend, &error), &error);
@@ -109,7 +112,9 @@ static outcome differentiate(room *r, int view)
     splat_frame *frame = &r->frames[view];
     splat_error error;
     splat_tensors gradients = splat_row_blocks_tensors(&r->gradients);
-    struct splat_project_backward_args back = {.gaussians = &r->model->gaussians, .frame = frame,
+    splat_rest_rows rows;
+    must(splat_rest_open(r->model, SPLAT_REST_ROWS, &rows, &error), &error);
+    struct splat_project_backward_args back = {.gaussians = &rows.gaussians, .frame = frame,
                                                .gradients = &gradients};
     for (int i = 0; i < SPLAT_N_TENSORS; i++) /* a view that did not fit leaves them as they are */
         must(splat_backend_zero(b, r->gradients.blocks[i].data, r->gradients.blocks[i].bytes, &error), &error);

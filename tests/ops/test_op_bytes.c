@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "model/render.h"
+#include "model/rest.h"
 #include "ops/bin/bin.h"
 #include "ops/bin/bin_bytes.h"
 #include "ops/depth_normal/depth_normal.h"
@@ -72,8 +73,10 @@ static void check(const place *p, const char *what, const splat_region *region, 
 static void check_view(place *p, splat_frame *frame, const float *grad_image)
 {
     splat_backend *b = p->backend;
-    splat_gaussians *g = &p->trainer->model->gaussians;
+    splat_rest_rows rows;
+    const splat_gaussians *g = &rows.gaussians;
     splat_error error;
+    must(splat_rest_open(p->trainer->model, SPLAT_REST_ROWS, &rows, &error), &error);
     must(splat_view_begin(b, frame, g->n, &p->camera, &error), &error);
     frame->filter = splat_model_screen_filter(p->trainer->model);
     check(p, "view", &frame->region, 0, splat_view_bytes(&p->work), 1);

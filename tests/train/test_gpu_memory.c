@@ -318,7 +318,7 @@ static void what_is_given_up_on_the_way(void **state)
     int late = splat_backend_result_latency(p.context->backend);
     give_up_from(whole, 0, "giving%d.splatsmith", losses);
     assert_int_equal(splat_given_up(whole), SPLAT_GIVE_UP_ALL);
-    assert_true(whole->model->gaussians.rest_on_host && whole->model->gaussians.sh_rest_half);
+    assert_true(whole->model->gaussians.rest_on_host && whole->model->sh_storage == SPLAT_SH_FLOAT16);
     for (int i = late; i < N_GIVING; i++) { /* density control decides by counts that may differ by one */
         float a = wanted[i - late], tolerance = i < 12 ? 5e-3f : 0.05f;
         if (!(fabsf(losses[i] - a) <= tolerance * a))

@@ -72,7 +72,7 @@ struct splat_backend {
     int gpu;         /* index of the device, where device_bytes is not 0 */
     int threads;     /* host threads for parallel loops */
     size_t device_bytes; /* memory of the device; 0 when it is the host's */
-    bool defers_rest;    /* puts steps of sh_rest off (ops/types.h) when the Gaussians have room for it */
+    bool defers_rest;    /* puts steps of sh_rest off (ops/rest/rest.h) when the Gaussians have room for it */
     bool caches_rest;    /* keeps rows of sh_rest that lie in host memory (likewise) */
     bool deterministic;  /* no float atomics: sums in a fixed order or of integers; the host is always so */
     splat_simd simd; /* the widest the CPU ops may use */

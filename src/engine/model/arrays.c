@@ -4,6 +4,7 @@
 #include "math/camera.h"
 #include "model/files.h"
 #include "model/render.h"
+#include "model/rest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,15 +29,14 @@ static splat_array describe(void *data, int gpu, splat_array_type type, size_t n
     return array;
 }
 
-static splat_array describe_rest(const splat_model *model)
+static splat_array describe_rest(const splat_model *model, const splat_rest_rows *rows)
 {
-    const splat_gaussians *g = &model->gaussians;
+    const splat_gaussians *g = &rows->gaussians;
     const bool is_half = model->sh_storage == SPLAT_SH_FLOAT16;
     const size_t channels = splat_sh_rest_floats(g->sh_degree);
-    const size_t row = is_half ? 2 * (size_t)splat_half_row((uint32_t)channels) : 4 * channels;
-    splat_array array = describe(model->parameters.blocks[SPLAT_TENSOR_sh_rest].data,
-                                 g->rest_on_host ? -1 : gpu_of(model->backend),
-                                 is_half ? SPLAT_ARRAY_FLOAT16 : SPLAT_ARRAY_FLOAT32, g->n, channels / 3, 3, row);
+    splat_array array = describe(rows->data, g->rest_on_host ? -1 : gpu_of(model->backend),
+                                 is_half ? SPLAT_ARRAY_FLOAT16 : SPLAT_ARRAY_FLOAT32, g->n, channels / 3, 3,
+                                 rows->words * sizeof(uint32_t));
     if (channels) return array;
     array.strides[0] = array.strides[1] = is_half ? 6 : 12; /* of nothing */
     return array;
@@ -47,12 +47,13 @@ splat_status splat_model_get_arrays(splat_model *model, splat_model_arrays *arra
     const splat_gaussians *g = &model->gaussians;
     const int gpu = gpu_of(model->backend);
     const splat_array_type floats = SPLAT_ARRAY_FLOAT32;
+    splat_rest_rows rows;
     memset(arrays, 0, sizeof *arrays);
-    SPLAT_TRY(splat_model_settle(model, error));
+    SPLAT_TRY(splat_rest_open(model, SPLAT_REST_ROWS, &rows, error));
     SPLAT_TRY(splat_backend_synchronize(model->backend, error));
     arrays->means = describe(g->p.means, gpu, floats, g->n, 3, 0, 12);
     arrays->sh_dc = describe(g->p.sh_dc, gpu, floats, g->n, 3, 0, 12);
-    arrays->sh_rest = describe_rest(model);
+    arrays->sh_rest = describe_rest(model, &rows);
     arrays->opacities = describe(g->p.opacities, gpu, floats, g->n, 0, 0, 4);
     arrays->scales = describe(g->p.scales, gpu, floats, g->n, 3, 0, 12);
     arrays->rotations = describe(g->p.rotations, gpu, floats, g->n, 4, 0, 16);

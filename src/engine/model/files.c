@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "io/splat/formats.h"
+#include "model/rest.h"
 #include "ops/bind/bind.h"
 
 #include <string.h>
@@ -15,7 +16,7 @@ static splat_status upload_tensor(splat_model *model, int tensor, const float *h
 {
     const splat_gaussians *g = &model->gaussians;
     size_t bytes = (size_t)g->n * splat_tensor_channels(tensor, g->sh_degree) * sizeof *host;
-    if (tensor == SPLAT_TENSOR_sh_rest) return splat_model_write_rest(model, 0, g->n, host, error);
+    if (tensor == SPLAT_TENSOR_sh_rest) return splat_rest_write(model, 0, g->n, host, error);
     return splat_backend_upload(model->backend, model->parameters.blocks[tensor].data, host, bytes, error);
 }
 
@@ -23,7 +24,7 @@ static splat_status download_tensor(const splat_model *model, int tensor, float 
 {
     const splat_gaussians *g = &model->gaussians;
     size_t bytes = (size_t)g->n * splat_tensor_channels(tensor, g->sh_degree) * sizeof *host;
-    if (tensor == SPLAT_TENSOR_sh_rest) return splat_model_read_rest(model, 0, g->n, host, error);
+    if (tensor == SPLAT_TENSOR_sh_rest) return splat_rest_read(model, 0, g->n, host, error);
     return splat_backend_download(model->backend, host, model->parameters.blocks[tensor].data, bytes, error);
 }
 

@@ -15,7 +15,8 @@
 struct splat_model {
     splat_context *context;
     splat_backend *backend;
-    splat_gaussians gaussians;      /* pointers into the blocks below */
+    splat_gaussians gaussians;      /* pointers into the blocks below; that of sh_rest is NULL (model/rest.h) */
+    splat_rest_state rest;          /* of sh_rest in a training, which sets it */
     splat_sh_storage sh_storage;
     const splat_tensor_table *tensors; /* what a Gaussian is made of */
     splat_row_blocks parameters;    /* the tensors, then filter_3d */
@@ -32,17 +33,6 @@ splat_status splat_model_create(splat_context *context, int sh_degree, splat_sh_
                                 splat_model **model, splat_error *error);
 /* Room for n Gaussians (parameters and filter); sets gaussians.n and the pointers. */
 splat_status splat_model_resize(splat_model *model, uint32_t n, splat_error *error);
-/* sh_rest becomes 16-bit, in place. Errors: MEMORY (nothing has changed), DEVICE. */
-splat_status splat_model_halve_rest(splat_model *model, splat_error *error);
-/* sh_rest to another placement. Errors: MEMORY, UNSUPPORTED; on these nothing has changed. */
-splat_status splat_model_place_rest(splat_model *model, splat_placement placement, splat_error *error);
-/* Makes the steps up that a trainer's backend has put off (op settle_rest): before rows are read, set or moved. */
-splat_status splat_model_settle(const splat_model *model, splat_error *error);
-/* sh_rest as floats from its storage and back (nearest), rows first .. first + n of it; host memory, [n][channels]. */
-splat_status splat_model_read_rest(const splat_model *model, uint32_t first, uint32_t n, float *rest,
-                                   splat_error *error);
-splat_status splat_model_write_rest(splat_model *model, uint32_t first, uint32_t n, const float *rest,
-                                    splat_error *error);
 /* Of the screen filter, pixel^2, where nothing else is said. */
 static inline float splat_default_kernel_size(splat_render_mode mode)
 {

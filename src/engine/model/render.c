@@ -2,6 +2,7 @@
 #include "model/render.h"
 
 #include "math/camera.h"
+#include "model/rest.h"
 #include "ops/exposure/exposure.h"
 #include "ops/geometry/geometry.h"
 #include "ops/project/project.h"
@@ -39,6 +40,14 @@ uint64_t splat_model_max_instances(const splat_model *model)
     return left / each > least ? left / each : least;
 }
 
+static splat_status project(const splat_model *model, splat_frame *frame, splat_error *error)
+{
+    splat_rest_rows rows;
+    SPLAT_TRY(splat_rest_open(model, SPLAT_REST_ROWS, &rows, error));
+    const struct splat_project_args args = {.gaussians = &rows.gaussians, .frame = frame};
+    return splat_op_project(model->backend, &args, error);
+}
+
 splat_status splat_model_rasterize(const splat_model *model, splat_frame *frame, const splat_camera *camera,
                                    const float background[3], bool counted, splat_error *error)
 {
@@ -46,7 +55,7 @@ splat_status splat_model_rasterize(const splat_model *model, splat_frame *frame,
     size_t count_bytes = splat_camera_pixels(camera) * sizeof *frame->blended;
     SPLAT_TRY(splat_model_begin_view(model, frame, camera, background, error));
     if (counted) SPLAT_TRY(splat_frame_take(b, frame, count_bytes, (void **)&frame->blended, error));
-    SPLAT_TRY(splat_op_project(b, &(struct splat_project_args){.gaussians = &model->gaussians, .frame = frame}, error));
+    SPLAT_TRY(project(model, frame, error));
     splat_view_blend blend = {.max_instances = splat_model_max_instances(model), .colors = true};
     return splat_view_forward(b, frame, &blend, error);
 }
@@ -78,8 +87,7 @@ splat_status splat_model_rasterize_geometry(const splat_model *model, splat_fram
     TAKE(features, SPLAT_GEOMETRY_CHANNELS * (size_t)model->gaussians.n);
     TAKE(spans, 2 * (size_t)model->gaussians.n);
     if (counted) TAKE(frame->blended, n_pixels);
-    struct splat_project_args project = {.gaussians = &model->gaussians, .frame = frame};
-    SPLAT_TRY(splat_op_project(backend, &project, error));
+    SPLAT_TRY(project(model, frame, error));
     struct splat_geometry_features_args describe = {&model->gaussians, frame, world, false, features, spans};
     SPLAT_TRY(splat_op_geometry_features(backend, &describe, error));
     struct splat_geometry_args maps = {frame, features, true, geometry->maps, geometry->median, spans, world};
@@ -154,8 +162,7 @@ splat_status splat_model_count_views(splat_model *model, const splat_camera *cam
         args.mask = NULL;
         if (mask) SPLAT_TRY(mask(user, i, &args.mask, error));
         SPLAT_TRY(splat_model_begin_view(model, frame, &cameras[i], black, error));
-        const struct splat_project_args project = {.gaussians = &model->gaussians, .frame = frame};
-        SPLAT_TRY(splat_op_project(model->backend, &project, error));
+        SPLAT_TRY(project(model, frame, error));
         SPLAT_TRY(splat_view_forward(model->backend, frame, &blend, error));
     }
     return SPLAT_OK;

@@ -50,9 +50,6 @@ static inline uint32_t splat_quantized_moment_words(int tensor, int sh_degree)
     return splat_tensor_row_moment_words(&splat_gaussian_tensors.rows[tensor], sh_degree);
 }
 
-struct splat_deferred_rest; /* ops/rest/rest.h */
-struct splat_rest_cache;
-
 typedef struct splat_gaussians {
     uint32_t n;
     int sh_degree;        /* of the stored sh_rest */
@@ -60,8 +57,6 @@ typedef struct splat_gaussians {
     splat_tensors p;      /* raw parameters; p.sh_rest is NULL when sh_rest_half is used */
     uint16_t *sh_rest_half; /* [n][splat_half_row(channels)] IEEE binary16, or NULL: p.sh_rest holds them */
     bool rest_on_host;      /* sh_rest lies in host memory (SPLAT_ON_HOST): read whole rows, and only where needed */
-    struct splat_deferred_rest *deferred; /* steps that sh_rest lacks, or NULL: it lacks none */
-    struct splat_rest_cache *cache;       /* of rows in host memory, or NULL: none */
     float *filter_3d;     /* [n] standard deviation of the 3D smoothing filter, world units; 0 is none */
 } splat_gaussians;
 

@@ -40,7 +40,7 @@ static splat_status open_tensorboard(splat_run_report *r, splat_error *error)
                                                                                      : SPLAT_TENSORBOARD_TAGS_DEFAULT;
     SPLAT_TRY(splat_tensorboard_report_open(&r->tensorboard, r->run->model_path, tags, t->iteration,
                                             t->backend->threads, error));
-    r->tensorboard.trainer = splat_shards_sharer(r->trainer);
+    r->tensorboard.trainer = r->trainer;
     if (r->settings) splat_tensorboard_report_begin(&r->tensorboard, splat_run_settings_config(r->settings));
     return SPLAT_OK;
 }
@@ -214,8 +214,7 @@ void splat_run_report_step(splat_run_report *r, const splat_step_info *step)
     tell_exposures(r, step->iteration);
     if (step->n_added || step->n_removed)
         splat_tensorboard_report_density(&r->tensorboard, step->iteration, step->n_added, step->n_removed);
-    warn(r, splat_tensorboard_report_model(&r->tensorboard, t->backend, &t->model->gaussians, step->iteration, false,
-                                           &error), &error);
+    warn(r, splat_tensorboard_report_model(&r->tensorboard, t->backend, NULL, step->iteration, false, &error), &error);
 }
 
 /* ---------------------------------------------------------------- evaluations */
@@ -293,8 +292,7 @@ void splat_run_report_end_evaluation(splat_run_report *r)
 {
     splat_error error;
     splat_trainer *t = r->trainer;
-    warn(r, splat_tensorboard_report_model(&r->tensorboard, t->backend, &t->model->gaussians, t->iteration, true,
-                                           &error), &error);
+    warn(r, splat_tensorboard_report_model(&r->tensorboard, t->backend, NULL, t->iteration, true, &error), &error);
     warn(r, splat_tensorboard_report_flush(&r->tensorboard, &error), &error);
     note_history(r, splat_run_history_flush(&r->history));
 }

@@ -3,7 +3,7 @@
 #ifndef SPLAT_OPS_ADAM_H
 #define SPLAT_OPS_ADAM_H
 
-#include "ops/types.h"
+#include "ops/rest/rest.h"
 
 /* Adam (Kingma and Ba 2015), beta = (0.9, 0.999), epsilon 1e-15 added after the square root. */
 typedef struct splat_adam {
@@ -28,7 +28,7 @@ typedef struct splat_adam {
  * gradients are those where the first one is made (Wang and Aitchison, "Batch size invariant Adam", 2024): m follows
  * the mean of the gradients, v the mean of their squares, and moments decay by beta^n_views. The caller scales the
  * rates by n_views and counts as many steps in the corrections. adam->rest_of_visible_only is not looked at. With
- * gaussians->deferred, of several slots, and active bands, sh_rest's step is put off, with the gradients in the slots;
+ * rest->deferred, of several slots, and active bands, sh_rest's step is put off, with the gradients in the slots;
  * project_views came before. With deferred->at_once (in small storages alone) it is made, with those. sh_rest in host
  * memory is UNSUPPORTED on CUDA.
  * clears: the sums of tensors that are updated become zero. */
@@ -40,6 +40,7 @@ struct splat_batch_step_args {
     uint32_t n_views;
     float opacity_pull, scale_pull;
     bool clears;
+    const splat_rest_state *rest; /* NULL allowed */
 };
 
 #endif

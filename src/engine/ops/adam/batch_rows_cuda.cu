@@ -114,7 +114,8 @@ splat_status splat_cuda_batch_rows(splat_cuda_backend *cuda, const struct splat_
     const splat_gaussians *g = args->gaussians;
     const splat_adam *adam = args->adam;
     const int t = SPLAT_TENSOR_sh_rest;
-    const bool has_slots = g->deferred && g->deferred->at_once, half = g->sh_rest_half != NULL;
+    const splat_deferred_rest *deferred = splat_rest_state_of(args->rest).deferred;
+    const bool has_slots = deferred && deferred->at_once, half = g->sh_rest_half != NULL;
     const bool quantized = adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
     if (g->sh_degree == 0 || (!has_slots && !adam->update[t])) return SPLAT_OK;
     rows_parameters P = {};
@@ -123,7 +124,7 @@ splat_status splat_cuda_batch_rows(splat_cuda_backend *cuda, const struct splat_
     P.v = adam->moments->v.sh_rest;
     P.quantized = adam->moments->quantized[t];
     if (has_slots)
-        P.slots = slots_of(g->deferred, args->n_views);
+        P.slots = slots_of(deferred, args->n_views);
     else {
         P.sums = args->gradients->sh_rest;
         P.squares = args->squares->sh_rest;

@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(1) put_off_kernel(float2 *step, float step_siz
 /* sh_rest's step, with the gradients that project_backward left in the slots. */
 static splat_status put_off(splat_cuda_backend *cuda, const struct splat_batch_step_args *args, splat_error *error)
 {
-    splat_deferred_rest *deferred = args->gaussians->deferred;
+    splat_deferred_rest *deferred = args->rest->deferred;
     const splat_adam *adam = args->adam;
     const int t = SPLAT_TENSOR_sh_rest;
     if (deferred->n_steps == SPLAT_MAX_DEFERRED || deferred->n_views != args->n_views)
@@ -138,19 +138,20 @@ extern "C" splat_status splat_batch_step_cuda(splat_backend *backend, const stru
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     const splat_gaussians *g = args->gaussians;
     const splat_adam *adam = args->adam;
-    const struct splat_settle_rest_args settle = {g};
+    const splat_rest_state rest = splat_rest_state_of(args->rest);
+    const struct splat_settle_rest_args settle = {g, &rest};
     const bool quantized = adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
     const bool by_rows = g->sh_rest_half || quantized;
-    const bool defers = g->deferred && g->deferred->n_slots > 1 && g->active_sh_degree > 0 && !by_rows;
+    const bool defers = rest.deferred && rest.deferred->n_slots > 1 && g->active_sh_degree > 0 && !by_rows;
     if (g->rest_on_host)
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
                           "several views at a time are trained on in device memory alone: leave `sh_offload` out");
     if (g->n == 0) return SPLAT_OK;
     SPLAT_TRY(splat_cuda_join(cuda, error));
     if (!defers) SPLAT_TRY(splat_op_settle_rest(backend, &settle, error));
-    if (defers)
+    if (defers) /* a step that leaves sh_rest out empties the slots */
         SPLAT_TRY(adam->update[SPLAT_TENSOR_sh_rest] ? put_off(cuda, args, error)
-                                                     : splat_cuda_settle_views(cuda, g, error)); /* empties slots */
+                                                     : splat_cuda_settle_views(cuda, g, rest.deferred, error));
 #define SPLAT_TENSOR(name, ...)                                                                                        \
     if (adam->update[SPLAT_TENSOR_##name] && !((defers || by_rows) && SPLAT_TENSOR_##name == SPLAT_TENSOR_sh_rest)) {  \
         const int t = SPLAT_TENSOR_##name;                                                                             \

@@ -2,7 +2,7 @@
 #ifndef SPLAT_OPS_DENSIFY_H
 #define SPLAT_OPS_DENSIFY_H
 
-#include "ops/types.h"
+#include "ops/rest/rest.h"
 
 enum { SPLAT_DENSITY_KEEP = 0, SPLAT_DENSITY_CLONE = 1, SPLAT_DENSITY_SPLIT = 2 };
 
@@ -29,7 +29,7 @@ struct splat_density_select_args {
  * split Gaussian at [n + n_clone, n + n_clone + 2 n_split), the two of one source next to each other:
  * mean = mu + R(q)(s * xi), xi ~ N(0, I); scale = ln(s / 1.6); all else copied, filter_3d too. Moments of new Gaussians
  * are 0; moments may be NULL when there are none. Rows are moved as words: any storage. The caller has made room in
- * every array (parameters, moments, filter_3d; gaussians->cache, if any) and gaussians->n is still the old count.
+ * every array (parameters, moments, filter_3d; rest->cache, if any) and gaussians->n is still the old count.
  * n_clone and n_split must be those of the actions (ARGUMENT otherwise, and nothing is written).
  * xi of sample j (0, 1) of Gaussian i: with r = splat_random(seed, SPLAT_STREAM_SPLIT_SAMPLES, step, 2 i + j),
  * splat_normal2(r0, r1) gives xi_x, xi_y and splat_normal2(r2, r3) gives xi_z (first of the pair). */
@@ -40,6 +40,7 @@ struct splat_density_grow_args {
     uint32_t n_clone, n_split;
     uint64_t seed;
     uint32_t step;
+    const splat_rest_state *rest; /* without steps that are put off; NULL allowed */
 };
 
 typedef struct splat_density_pruned {
@@ -52,7 +53,7 @@ typedef struct splat_density_pruned {
  * not finite (counted as transparent), and, when more than target_count (0: no cap) are left, those of lowest logit,
  * exactly down to target_count (equal logits: higher index goes first). The rest moves together in order, parameters,
  * moments (NULL when there are none) and filter_3d alike; the caller sets the new n and shrinks the
- * arrays. Rows of sh_rest and its moments that gaussians->cache has stay there. */
+ * arrays. Rows of sh_rest and its moments that rest->cache has stay there. */
 struct splat_density_prune_args {
     const splat_gaussians *gaussians; /* n counts the grown ones */
     const splat_moments *moments; /* NULL allowed */
@@ -65,6 +66,7 @@ struct splat_density_prune_args {
     void *spare;  /* device memory that nobody needs meanwhile, of undefined content: more goes faster; NULL: none */
     size_t spare_bytes;
     const splat_block *spare_block; /* the same, of a block that may yield to what the op allocates; NULL: none */
+    const splat_rest_state *rest; /* without steps that are put off; NULL allowed */
 };
 
 /* opacity_reset: o~' = min(o~, max_opacity) on the filtered opacity o~ = o c3, c3 = prod(s/s~); new logit =

@@ -55,13 +55,14 @@ typedef struct splat_density_arrays {
     uint32_t words[3 * SPLAT_N_TENSORS + 1];
     int n, n_copied; /* the first is filter_3d, those up to n_copied are parameters, the rest moments */
     int halves;      /* the one whose words are two halves each, or -1 */
-    /* of gaussians->cache while it has rows: row i of array a is row slot[i] - 1 of cached[a], where both are there */
+    /* of the cache while it has rows: row i of array a is row slot[i] - 1 of cached[a], where both are there */
     const uint32_t *slot;
     uint32_t *cached[3 * SPLAT_N_TENSORS + 1];
 } splat_density_arrays;
 
-/* moments: NULL when there are none. */
-splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians, const splat_moments *moments);
+/* moments: NULL when there are none. rest: NULL allowed. */
+splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians, const splat_moments *moments,
+                                               const splat_rest_state *rest);
 
 /* Exponents of all ones: of a float, or of one of two halves. */
 SPLAT_MATH_INLINE bool splat_density_word_is_finite(uint32_t word, bool halves)

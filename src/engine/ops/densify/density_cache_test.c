@@ -61,7 +61,6 @@ static void open_cache(splat_backend *backend, splat_rest_cache *rows, splat_blo
         fill(backend, rows, c, (uint32_t *)host->moments.v.sh_rest, rows->home_moments[1], rows->moments[1],
              rows->moment_words);
     device->g.rest_on_host = true;
-    device->g.cache = rows;
 }
 
 /* Each survivor that had a slot has one, which is its own, and no slot is another's. */
@@ -101,9 +100,10 @@ static int run(splat_backend *backend, population *p, const cache_case *c, bool 
     }
     upload(backend, p, &device);
     if (has_cache) open_cache(backend, &cache, &cache_block, c, p, &device);
+    const splat_rest_state rest = {.cache = has_cache ? &cache : NULL};
     struct splat_density_grow_args grow = {.gaussians = &device.g, .moments = &device.moments,
                                            .actions = device.actions, .n_clone = n_clone, .n_split = n_split,
-                                           .seed = 77, .step = 600};
+                                           .seed = 77, .step = 600, .rest = &rest};
     TEST_CHECK(failures, splat_op_density_grow(backend, &grow, &error) == SPLAT_OK, "%s", error.message);
     device.g.n = N + n_clone + 2 * n_split;
     float *labels = calloc(MOST, sizeof *labels);
@@ -111,7 +111,8 @@ static int run(splat_backend *backend, population *p, const cache_case *c, bool 
     splat_backend_upload(backend, device.g.filter_3d, labels, MOST * sizeof *labels, NULL);
     struct splat_density_prune_args prune = {.gaussians = &device.g, .moments = &device.moments,
                                              .actions = device.actions, .n_actions = N, .min_opacity = 0.05f,
-                                             .target_count = N - 100, .result = &pruned, .reorder = true};
+                                             .target_count = N - 100, .result = &pruned, .reorder = true,
+                                             .rest = &rest};
     if (c->has_spare) {
         prune.spare_bytes = (size_t)SPARE_COLUMNS * N * sizeof(uint32_t);
         prune.spare = test_upload(backend, &spare, NULL, prune.spare_bytes);
@@ -121,7 +122,7 @@ static int run(splat_backend *backend, population *p, const cache_case *c, bool 
     TEST_CHECK(failures, pruned.n_kept > N / 2, "%u are left", pruned.n_kept);
     test_download(backend, labels, device.g.filter_3d, MOST * sizeof *labels);
     if (has_cache) {
-        const struct splat_settle_rest_args settle = {&device.g};
+        const struct splat_settle_rest_args settle = {&device.g, &rest};
         failures += check_slots(backend, &cache, device.g.n, labels, c);
         TEST_CHECK(failures, splat_op_settle_rest(backend, &settle, &error) == SPLAT_OK, "%s", error.message);
     }

@@ -44,9 +44,8 @@ static void list_floats(splat_density_arrays *list, const splat_tensors *tensors
 #undef SPLAT_TENSOR
 }
 
-static void list_cached(splat_density_arrays *list, const splat_gaussians *g)
+static void list_cached(splat_density_arrays *list, const splat_gaussians *g, const splat_rest_cache *c)
 {
-    const splat_rest_cache *c = g->cache;
     const void *rest = g->sh_rest_half ? (const void *)g->sh_rest_half : g->p.sh_rest;
     if (!c || c->is_empty) return;
     list->slot = c->slot;
@@ -57,7 +56,8 @@ static void list_cached(splat_density_arrays *list, const splat_gaussians *g)
     }
 }
 
-splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians, const splat_moments *moments)
+splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians, const splat_moments *moments,
+                                               const splat_rest_state *rest)
 {
     const int degree = gaussians->sh_degree;
     splat_density_arrays list = {.halves = -1};
@@ -76,7 +76,7 @@ splat_density_arrays splat_density_arrays_list(const splat_gaussians *gaussians,
         list_floats(&list, &moments->m, degree);
         list_floats(&list, &moments->v, degree);
     }
-    list_cached(&list, gaussians);
+    list_cached(&list, gaussians, rest ? rest->cache : NULL);
     return list;
 }
 

@@ -97,7 +97,7 @@ splat_status splat_density_grow_cpu(splat_backend *backend, const struct splat_d
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "%u clones and %u splits were announced, the actions hold %u and %u", args->n_clone,
                           args->n_split, total.clones, total.splits);
-    splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments);
+    splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments, args->rest);
 #pragma omp parallel for num_threads(backend->threads) schedule(dynamic)
     for (int64_t c = 0; c < (int64_t)n_chunks; c++) grow_chunk(args, &arrays, (uint32_t)c, offsets[c]);
     return SPLAT_OK;

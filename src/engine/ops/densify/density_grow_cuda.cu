@@ -99,7 +99,7 @@ static splat_status copy_rows(splat_cuda_backend *cuda, const struct splat_densi
                               const uint32_t *sources, uint32_t n_new, splat_error *error)
 {
     uint32_t n = args->gaussians->n;
-    splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments);
+    splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments, args->rest);
     for (int a = 0; a < arrays.n; a++) {
         dim3 threads(arrays.words[a], GROW_THREADS / arrays.words[a]);
         copy_kernel<<<splat_cuda_blocks(n_new, threads.y), threads, 0, cuda->stream>>>(

@@ -67,7 +67,7 @@ splat_status splat_density_prune_cpu(splat_backend *backend, const struct splat_
     if (args->n_actions > n)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%u actions for %u Gaussians", args->n_actions, n);
     if (n == 0) return SPLAT_OK;
-    const splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments);
+    const splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments, args->rest);
     void *scratch;
     SPLAT_TRY(splat_scratch_reset(backend, error));
     SPLAT_TRY(splat_scratch_take(backend, n, &scratch, error));

@@ -419,7 +419,7 @@ static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_densit
     P.opacities = g->p.opacities;
     P.scales = g->p.scales;
     SPLAT_TRY(reserve_lists(cuda, &P, error));
-    P.arrays = splat_density_arrays_list(g, args->moments);
+    P.arrays = splat_density_arrays_list(g, args->moments, args->rest);
     reasons_kernel<<<splat_cuda_blocks(P.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("density reasons");
     CUDA_TRY("read the counts",
@@ -438,10 +438,10 @@ static splat_status prune_in(splat_cuda_backend *cuda, const struct splat_densit
     const uint32_t *order = NULL;
     if (cap) SPLAT_TRY(apply_cap(cuda, P, args->target_count, counts[OVER_CAP], &work, error));
     SPLAT_TRY(order_survivors(cuda, P, n_kept, args->reorder, &work, &order, error));
-    P.arrays = splat_density_arrays_list(g, args->moments); /* what was reserved may have cost the cache */
+    P.arrays = splat_density_arrays_list(g, args->moments, args->rest); /* what was reserved may have cost the cache */
     const move_list all = {order, NULL, NULL, n_kept};
     move_list at_home = {}, in_cache = {};
-    if (P.arrays.slot) SPLAT_TRY(list_cached(cuda, P, g->cache, all, &work, &at_home, &in_cache, error));
+    if (P.arrays.slot) SPLAT_TRY(list_cached(cuda, P, args->rest->cache, all, &work, &at_home, &in_cache, error));
     return move_rows(cuda, P.arrays, all, at_home, in_cache, largest_of(work, args), error);
 }
 

@@ -24,19 +24,20 @@
 struct splat_project_args {
     const splat_gaussians *gaussians;
     splat_frame *frame;
-    bool for_step; /* project_backward follows in this frame: with gaussians->deferred the steps of the visible alone
-                      are made up, with gaussians->cache their rows are fetched, and colours are written beside bin
-                      (there before raster). A colour that is not finite is then black, as bin may have listed its
-                      Gaussian. Otherwise all rows are settled first */
+    const splat_rest_state *rest; /* of a step, project_backward follows in this frame: with rest->deferred the steps
+                                     of the visible alone are made up, with rest->cache their rows are fetched, and
+                                     colours are written beside bin (there before raster). A colour that is not finite
+                                     is then black, as bin may have listed its Gaussian. NULL: rows are settled */
 };
 
 /* project_views: project in the frame of each of several views, for a step of them all (batch_step). With
- * gaussians->deferred, of as many slots at least, the steps of what any of them sees are made up; colours are those
- * that project has for_step. */
+ * rest->deferred, of as many slots at least, the steps of what any of them sees are made up; colours are those
+ * that project has in a step. */
 struct splat_project_views_args {
     const splat_gaussians *gaussians;
     splat_frame *const *frames; /* [n_views] */
     uint32_t n_views;
+    const splat_rest_state *rest; /* of a step; NULL: rows are settled */
 };
 
 /* project_backward: from frame->grad2d to every parameter, then Adam, in one pass: no gradient array of the model's
@@ -49,7 +50,7 @@ struct splat_project_views_args {
  * above the active degree zero); tensors that are NULL are left out. A Gaussian whose gradient is not finite gets zeros
  * and is added to n_degenerate.
  * adds: gradients hold those of other views; those of what is visible are added, and other rows stay as they are; so
- * are their squares, to `squares`. With extra_gradients those of every Gaussian are added. With gaussians->deferred, of
+ * are their squares, to `squares`. With extra_gradients those of every Gaussian are added. With rest->deferred, of
  * several slots, and active bands, sh_rest's are not added but kept in slot `slot`, and extra_gradients are
  * UNSUPPORTED.
  * extra_gradients (NULL allowed): gradients from elsewhere, of every Gaussian, seen or not: means, scales, rotations
@@ -61,7 +62,7 @@ struct splat_project_views_args {
  * opacity_pull, scale_pull (0: none): opacity_pull o (1 - o) is added to the gradient of every opacity, seen or not,
  * and scale_pull s_k to that of every scale, o and s_k raw: the gradients of opacity_pull sum o and scale_pull sum s_k.
  * Where they are not finite nothing is added.
- * With gaussians->deferred, and no gradients asked for, sh_rest's step is put off; project was for_step then.
+ * With rest->deferred, and no gradients asked for, sh_rest's step is put off; project had the same `rest` then.
  * adam (NULL allowed): when given, the parameters and moments are updated in place. filter_3d is a constant. */
 struct splat_project_backward_args {
     splat_gaussians *gaussians;
@@ -76,6 +77,7 @@ struct splat_project_backward_args {
     const splat_tensors *extra_gradients;
     const float *grad_depth; /* [n_visible] or NULL */
     float opacity_pull, scale_pull;
+    const splat_rest_state *rest; /* NULL allowed */
 };
 
 #endif

@@ -409,29 +409,30 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     }
     const bool half = P.g.sh_rest_half != NULL;
     const bool quantized = args->adam && args->adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
-    const struct splat_settle_rest_args settle = {args->gaussians};
-    const bool defers = P.g.deferred && !P.g.deferred->at_once && args->adam && P.update[SPLAT_TENSOR_sh_rest] &&
+    const splat_rest_state rest = splat_rest_state_of(args->rest);
+    const struct splat_settle_rest_args settle = {args->gaussians, &rest};
+    const bool defers = rest.deferred && !rest.deferred->at_once && args->adam && P.update[SPLAT_TENSOR_sh_rest] &&
                         !args->gradients;
-    const bool of_view = P.g.deferred && P.g.deferred->n_slots > 1 && args->adds && P.g.active_sh_degree > 0;
+    const bool of_view = rest.deferred && rest.deferred->n_slots > 1 && args->adds && P.g.active_sh_degree > 0;
     P.slot = args->slot;
     if (of_view && args->extra_gradients)
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "gradients from elsewhere, and steps that are put off");
     if (of_view)
-        P.deferred = *P.g.deferred;
+        P.deferred = *rest.deferred;
     else if (defers)
-        SPLAT_TRY(begin_deferred(P.g.deferred, args, &P.deferred, error));
-    else if (P.g.deferred)
+        SPLAT_TRY(begin_deferred(rest.deferred, args, &P.deferred, error));
+    else if (rest.deferred)
         SPLAT_TRY(splat_settle_rest_cuda(backend, &settle, error));
     P.seen_only = defers && !args->extra_gradients;
     if (P.seen_only) SPLAT_TRY(step_unseen(cuda, P, error));
-    if (P.g.cache) {
-        P.cache = *P.g.cache;
+    if (rest.cache) {
+        P.cache = *rest.cache;
         SPLAT_TRY(splat_cuda_join(cuda, error)); /* the rows are there */
     }
-    if (P.g.cache && half)
+    if (rest.cache && half)
         quantized ? launch<true, true, REST_CACHED>(P, cuda->stream)
                   : launch<true, false, REST_CACHED>(P, cuda->stream);
-    else if (P.g.cache)
+    else if (rest.cache)
         quantized ? launch<false, true, REST_CACHED>(P, cuda->stream)
                   : launch<false, false, REST_CACHED>(P, cuda->stream);
     else if (of_view)
@@ -447,6 +448,6 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
         defers ? launch<false, false, REST_DEFERRED>(P, cuda->stream)
                : launch<false, false, REST_AT_ONCE>(P, cuda->stream);
     CUDA_LAUNCHED("project_backward");
-    if (defers) P.g.deferred->n_steps++;
+    if (defers) rest.deferred->n_steps++;
     return splat_cuda_join(cuda, error);
 }

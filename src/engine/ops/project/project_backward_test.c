@@ -141,7 +141,8 @@ int project_run_backward(project_scene *scene, const splat_grad2d *grads, const 
                                                .statistics_mask = scene->statistics_mask,
                                                .extra_gradients = scene->extra_gradients,
                                                .opacity_pull = scene->opacity_pull,
-                                               .scale_pull = scene->scale_pull};
+                                               .scale_pull = scene->scale_pull,
+                                               .rest = &scene->rest};
     status = splat_op_project_backward(scene->backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "project_backward: %s", error.message);
     splat_backend_synchronize(scene->backend, NULL);

@@ -84,7 +84,7 @@ splat_status splat_project_views_cpu(splat_backend *backend, const struct splat_
                                      splat_error *error)
 {
     for (uint32_t k = 0; k < args->n_views; k++) {
-        const struct splat_project_args one = {args->gaussians, args->frames[k], .for_step = true};
+        const struct splat_project_args one = {args->gaussians, args->frames[k], args->rest};
         SPLAT_TRY(splat_project_cpu(backend, &one, error));
     }
     return SPLAT_OK;

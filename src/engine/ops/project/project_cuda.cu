@@ -136,9 +136,9 @@ static void launch(const project_parameters &P, cudaStream_t stream)
     }
 }
 
-/* later: colours are another kernel's. fetches: rows of the cache stay there. */
+/* later: colours are another kernel's. */
 static splat_status project(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_frame *frame, bool later,
-                            bool fetches, splat_error *error)
+                            splat_error *error)
 {
     frame->n_visible = gaussians->n;
     cuda->has_blended = false; /* from here on others are seen */
@@ -155,8 +155,6 @@ static splat_status project(splat_cuda_backend *cuda, const splat_gaussians *gau
     P.tile_rect = (ushort4 *)frame->tile_rect;
     P.ids = frame->ids;
     P.state = splat_cuda_state_of(frame);
-    const struct splat_settle_rest_args settle = {gaussians};
-    if (!later && !fetches) SPLAT_TRY(splat_settle_rest_cuda(&cuda->base, &settle, error));
     if (later)
         project_kernel<0, false, COLOUR_LATER>
             <<<splat_cuda_blocks(P.g.n, PROJECT_THREADS), PROJECT_THREADS, 0, cuda->stream>>>(P);
@@ -171,9 +169,9 @@ static splat_status project(splat_cuda_backend *cuda, const splat_gaussians *gau
 }
 
 /* Whether a step finds colours that lack steps. */
-static bool defers(const splat_gaussians *g)
+static bool defers(const splat_gaussians *g, const splat_deferred_rest *deferred)
 {
-    return g->deferred && !g->deferred->at_once && g->active_sh_degree > 0 && g->n > 0;
+    return deferred && !deferred->at_once && g->active_sh_degree > 0 && g->n > 0;
 }
 
 extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct splat_project_args *args,
@@ -181,19 +179,25 @@ extern "C" splat_status splat_project_cuda(splat_backend *backend, const struct 
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     const splat_gaussians *g = args->gaussians;
-    const bool fetches = args->for_step && g->cache && g->active_sh_degree > 0 && g->n > 0;
-    const bool later = (args->for_step && defers(g)) || (fetches && g->cache->rest);
-    SPLAT_TRY(project(cuda, g, args->frame, later, fetches, error));
-    if (fetches) return splat_cuda_fetch_rest(cuda, g, args->frame, error);
-    return later ? splat_cuda_advance_rest(cuda, args->gaussians, args->frame, error) : SPLAT_OK;
+    const splat_rest_state rest = splat_rest_state_of(args->rest);
+    const bool fetches = rest.cache && g->active_sh_degree > 0 && g->n > 0;
+    const bool later = defers(g, rest.deferred) || (fetches && rest.cache->rest);
+    const struct splat_settle_rest_args settle = {g, &rest};
+    if (!later && !fetches && g->n > 0) SPLAT_TRY(splat_settle_rest_cuda(backend, &settle, error));
+    SPLAT_TRY(project(cuda, g, args->frame, later, error));
+    if (fetches) return splat_cuda_fetch_rest(cuda, g, rest.cache, args->frame, error);
+    return later ? splat_cuda_advance_rest(cuda, g, rest.deferred, args->frame, error) : SPLAT_OK;
 }
 
 extern "C" splat_status splat_project_views_cuda(splat_backend *backend, const struct splat_project_views_args *args,
                                                  splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    const bool later = defers(args->gaussians);
+    const splat_rest_state rest = splat_rest_state_of(args->rest);
+    const bool later = defers(args->gaussians, rest.deferred);
+    const struct splat_settle_rest_args settle = {args->gaussians, &rest};
+    if (!later && args->gaussians->n > 0) SPLAT_TRY(splat_settle_rest_cuda(backend, &settle, error));
     for (uint32_t k = 0; k < args->n_views; k++)
-        SPLAT_TRY(project(cuda, args->gaussians, args->frames[k], later, false, error));
+        SPLAT_TRY(project(cuda, args->gaussians, args->frames[k], later, error));
     return later ? splat_cuda_advance_views(cuda, args, error) : SPLAT_OK;
 }

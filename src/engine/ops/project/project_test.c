@@ -82,7 +82,7 @@ int project_scene_run(project_scene *scene)
 {
     int failures = 0;
     splat_frame *frame = &scene->frame;
-    struct splat_project_args args = {&scene->gaussians, frame, scene->for_step};
+    struct splat_project_args args = {&scene->gaussians, frame, &scene->rest};
     splat_error error = {0};
     const splat_camera camera = frame->camera;
     const splat_screen_filter filter = frame->filter;

@@ -21,7 +21,7 @@ typedef struct project_scene {
     const splat_tensors *extra_gradients; /* what project_run_backward adds, or NULL */
     float opacity_pull, scale_pull;       /* likewise; 0 */
     const uint8_t *statistics_mask;       /* likewise, on the device; NULL */
-    bool for_step;                        /* of project's arguments; false */
+    splat_rest_state rest;                /* likewise, of project's; empty */
     const splat_tensors *squares;         /* where project_backward adds, those of what it adds; NULL */
     bool not_finite;                      /* a loss that is not finite comes between project and project_backward */
     uint32_t n_visible, n_degenerate; /* as project counted them; project_scene_counts after further ops */

@@ -32,7 +32,7 @@ static void several_open(several *s, splat_backend *backend, const splat_gaussia
     s->rest.direction = test_upload(backend, &s->blocks[1], NULL, (size_t)N * VIEWS * 3 * sizeof(float));
     s->rest.steps = test_upload(backend, &s->blocks[2], NULL, SPLAT_MAX_DEFERRED * 2 * sizeof(float));
     s->rest.made = test_upload(backend, &s->blocks[3], NULL, (size_t)N * sizeof(uint32_t));
-    s->scene.gaussians.deferred = &s->rest;
+    s->scene.rest.deferred = &s->rest;
 }
 
 static void several_close(several *s)
@@ -66,10 +66,10 @@ static int begin(several *s, int step, uint32_t n_views, bool one_by_one)
         TEST_CHECK(failures, splat_view_begin_unseen(backend, frames[k], N, &camera, &error) == SPLAT_OK, "%s",
                    error.message);
         frames[k]->filter = s->scene.frame.filter;
-        const struct splat_project_args one = {&s->scene.gaussians, frames[k], false};
+        const struct splat_project_args one = {&s->scene.gaussians, frames[k], NULL};
         if (one_by_one) TEST_CHECK(failures, splat_op_project(backend, &one, &error) == SPLAT_OK, "%s", error.message);
     }
-    const struct splat_project_views_args all = {&s->scene.gaussians, frames, n_views};
+    const struct splat_project_views_args all = {&s->scene.gaussians, frames, n_views, &s->scene.rest};
     if (!one_by_one)
         TEST_CHECK(failures, splat_op_project_views(backend, &all, &error) == SPLAT_OK, "%s", error.message);
     return failures;
@@ -94,7 +94,8 @@ static int backward(several *s, int step, uint32_t view)
                                                      .gradients = &s->state.gradients,
                                                      .adds = true,
                                                      .squares = &s->state.squares,
-                                                     .slot = view};
+                                                     .slot = view,
+                                                     .rest = &s->scene.rest};
     TEST_CHECK(failures, splat_op_project_backward(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     free(all), free(ids), free(visible);
     return failures;
@@ -122,6 +123,7 @@ static int make_step(several *s, int step)
         clear_sums(s, t);
     for (uint32_t k = 0; k < n_views; k++) failures += backward(s, step, k);
     const struct splat_batch_step_args args = {.gaussians = &s->scene.gaussians,
+                                               .rest = &s->scene.rest,
                                                .adam = &s->state.adam,
                                                .gradients = &s->state.gradients,
                                                .squares = &s->state.squares,
@@ -193,7 +195,7 @@ static int compare_with_dense(splat_backend *backend, int degree, bool puts_off,
     failures += begin(&dense, after, VIEWS, true) + begin(&late, after, VIEWS, false);
     failures += compare_colours(&late, &dense, degree);
     splat_error error = {0};
-    const struct splat_settle_rest_args settle = {&late.scene.gaussians};
+    const struct splat_settle_rest_args settle = {&late.scene.gaussians, &late.scene.rest};
     TEST_CHECK(failures, splat_op_settle_rest(backend, &settle, &error) == SPLAT_OK, "%s", error.message);
     const splat_tensors *const a[] = {&late.scene.gaussians.p, &late.state.moments.m, &late.state.moments.v};
     const splat_tensors *const b[] = {&dense.scene.gaussians.p, &dense.state.moments.m, &dense.state.moments.v};

@@ -110,7 +110,7 @@ splat_status splat_density_relocate_cpu(splat_backend *backend, const struct spl
                                         splat_error *error)
 {
     const uint32_t n = args->gaussians->n;
-    const splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments);
+    const splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments, NULL);
     relocation r;
     *args->result = (splat_density_relocated){0};
     SPLAT_TRY(splat_density_relocate_check(args, error));

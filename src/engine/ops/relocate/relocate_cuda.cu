@@ -181,7 +181,7 @@ static relocate_parameters parameters_of(const struct splat_density_relocate_arg
     P.dead_opacity = args->dead_opacity;
     P.seed = args->seed;
     P.step = args->step;
-    P.arrays = splat_density_arrays_list(g, args->moments);
+    P.arrays = splat_density_arrays_list(g, args->moments, NULL);
     P.opacities = g->p.opacities;
     P.scales = g->p.scales;
     P.rotations = g->p.rotations;

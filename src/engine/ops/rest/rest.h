@@ -7,8 +7,7 @@
 
 /* Steps of Adam that a backend has put off (splat_backend.defers_rest) for sh_rest in float32 on the device:
  * most Gaussians are not seen by a view, and steps without gradient can be made later, one after the other, with the
- * same bits. A row's are made up when a step sees its Gaussian again, those of all rows by op settle_rest: whoever
- * reads or moves sh_rest or its moments asks for that first. */
+ * same bits. A row's are made up when a step sees its Gaussian again, those of all rows by op settle_rest. */
 #define SPLAT_MAX_DEFERRED 128
 typedef struct splat_deferred_rest {
     float *gradient;  /* [n][4] dL/dcolour, before the clamp, of the last step that saw the Gaussian; then, as bits,
@@ -34,8 +33,7 @@ typedef struct splat_deferred_rest {
  * (splat_backend.caches_rest). A step fetches what its view sees and the cache lacks, into slots that are empty or hold
  * what the view does not see, and whose rows then go home: each row crosses the bus once each way, both ways at once,
  * beside what the step computes. What finds no slot is read and written where it lies. Only where a row lies changes,
- * so the bits do not. density_grow and density_prune move rows here and at home alike; whoever else reads or moves
- * sh_rest or its moments first sends all rows home by op settle_rest. */
+ * so the bits do not. density_grow and density_prune move rows here and at home; op settle_rest sends all rows home. */
 typedef struct splat_rest_cache {
     uint32_t *slot;     /* [n_rows] 1 + the slot that has the Gaussian's rows, or 0: they are at home, or it does not
                            exist yet */
@@ -58,10 +56,24 @@ typedef struct splat_rest_cache {
  * Returns the bytes they take. n_slots, n_rows, the words of rows (0: no sh_rest) and home_moments are set before. */
 size_t splat_rest_cache_cut(splat_rest_cache *cache, void *data, size_t *zeroed);
 
+/* The state of a model's sh_rest and of its moments. Ops of a step and of density control take it as `rest`; NULL, and
+ * to all other ops: the rows are settled, and lie where the Gaussians' pointers say (model/rest.h). */
+typedef struct splat_rest_state {
+    splat_deferred_rest *deferred; /* the steps that sh_rest lacks, or NULL: it lacks none */
+    splat_rest_cache *cache;       /* the rows that lie on the device, or NULL: none */
+} splat_rest_state;
+
+static inline splat_rest_state splat_rest_state_of(const splat_rest_state *rest)
+{
+    const splat_rest_state settled = {NULL, NULL};
+    return rest ? *rest : settled;
+}
+
 /* settle_rest: makes the steps that are put off, in all rows (splat_deferred_rest), and sends rows home that a cache
  * has (splat_rest_cache); the pointers are the device's. Without any it does nothing. */
 struct splat_settle_rest_args {
     const splat_gaussians *gaussians;
+    const splat_rest_state *rest;
 };
 
 #endif

@@ -241,10 +241,9 @@ static uint32_t *rest_of(const splat_gaussians *g)
     return g->sh_rest_half ? (uint32_t *)g->sh_rest_half : (uint32_t *)g->p.sh_rest;
 }
 
-splat_status splat_cuda_fetch_rest(splat_cuda_backend *cuda, const splat_gaussians *g, splat_frame *frame,
-                                   splat_error *error)
+splat_status splat_cuda_fetch_rest(splat_cuda_backend *cuda, const splat_gaussians *g, splat_rest_cache *cache,
+                                   splat_frame *frame, splat_error *error)
 {
-    splat_rest_cache *cache = g->cache;
     const bool half = g->sh_rest_half != NULL, quantized = !cache->moments[1];
     cudaStream_t stream = cuda->side_stream;
     cache_parameters P = {};
@@ -288,9 +287,9 @@ static splat_status return_tensor(splat_cuda_backend *cuda, const splat_rest_cac
     return SPLAT_OK;
 }
 
-splat_status splat_cuda_return_rest(splat_cuda_backend *cuda, const splat_gaussians *g, splat_error *error)
+splat_status splat_cuda_return_rest(splat_cuda_backend *cuda, const splat_gaussians *g, splat_rest_cache *cache,
+                                    splat_error *error)
 {
-    splat_rest_cache *cache = g->cache;
     SPLAT_TRY(splat_cuda_join(cuda, error));
     SPLAT_TRY(return_tensor(cuda, cache, rest_of(g), cache->rest, cache->rest_words, error));
     for (int i = 0; i < 2; i++)

@@ -39,16 +39,16 @@ static void open_cache(splat_rest_cache *cache, splat_block *block, project_scen
     cache->home_moments[1] = quantized ? NULL : (uint32_t *)state->moments.v.sh_rest;
     size_t bytes = splat_rest_cache_cut(cache, NULL, &zeroed);
     splat_rest_cache_cut(cache, test_upload(scene->backend, block, NULL, bytes), &zeroed);
-    scene->gaussians.cache = cache;
+    scene->rest.cache = cache;
 }
 
 static void settle(const project_scene *scene, int *failures)
 {
     splat_error error = {0};
     splat_status status =
-        splat_op_settle_rest(scene->backend, &(struct splat_settle_rest_args){&scene->gaussians}, &error);
+        splat_op_settle_rest(scene->backend, &(struct splat_settle_rest_args){&scene->gaussians, &scene->rest}, &error);
     TEST_CHECK(*failures, status == SPLAT_OK, "settle_rest: %s", error.message);
-    TEST_CHECK(*failures, !scene->gaussians.cache || scene->gaussians.cache->is_empty, "rows are not at home");
+    TEST_CHECK(*failures, !scene->rest.cache || scene->rest.cache->is_empty, "rows are not at home");
 }
 
 static void add_colours(outcome *o, const project_scene *scene)
@@ -97,7 +97,6 @@ static outcome run(splat_backend *backend, const variant *v, int *failures)
     project_scene_open(&scene, backend, &t.g, cameras, true, false);
     backward_state_open(&state, backend, &t.g, v->optimizer);
     if (v->n_slots) open_cache(&cache, &block, &scene, &state, v);
-    scene.for_step = true;
     for (int step = 1; step <= STEPS; step++) {
         splat_grad2d *grads = project_random_grads(N, 900 + (uint64_t)step);
         backward_set_step(&state.adam, step);

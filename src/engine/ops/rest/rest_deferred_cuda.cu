@@ -93,9 +93,8 @@ static void launch(const rest_parameters &P, int sh_degree, cudaStream_t stream)
     }
 }
 
-static rest_parameters parameters_of(const splat_gaussians *g)
+static rest_parameters parameters_of(const splat_gaussians *g, const splat_deferred_rest *deferred)
 {
-    const splat_deferred_rest *deferred = g->deferred;
     rest_parameters P = {};
     P.means = g->p.means;
     P.sh_dc = g->p.sh_dc;
@@ -112,25 +111,27 @@ extern "C" splat_status splat_settle_rest_cuda(splat_backend *backend, const str
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     const splat_gaussians *g = args->gaussians;
-    if (g->cache && !g->cache->is_empty) SPLAT_TRY(splat_cuda_return_rest(cuda, g, error));
-    if (!g->deferred || g->deferred->n_steps == 0) return SPLAT_OK;
+    splat_deferred_rest *deferred = args->rest->deferred;
+    splat_rest_cache *cache = args->rest->cache;
+    if (cache && !cache->is_empty) SPLAT_TRY(splat_cuda_return_rest(cuda, g, cache, error));
+    if (!deferred || deferred->n_steps == 0) return SPLAT_OK;
     SPLAT_TRY(splat_cuda_join(cuda, error));
-    if (g->deferred->n_slots > 1) return splat_cuda_settle_views(cuda, g, error);
-    launch<false>(parameters_of(g), g->sh_degree, cuda->stream);
+    if (deferred->n_slots > 1) return splat_cuda_settle_views(cuda, g, deferred, error);
+    launch<false>(parameters_of(g, deferred), g->sh_degree, cuda->stream);
     CUDA_LAUNCHED("settle_rest");
-    g->deferred->n_steps = 0;
+    deferred->n_steps = 0;
     return SPLAT_OK;
 }
 
-splat_status splat_cuda_advance_rest(splat_cuda_backend *cuda, const splat_gaussians *g, splat_frame *frame,
-                                     splat_error *error)
+splat_status splat_cuda_advance_rest(splat_cuda_backend *cuda, const splat_gaussians *g,
+                                     splat_deferred_rest *deferred, splat_frame *frame, splat_error *error)
 {
-    splat_deferred_rest *deferred = g->deferred;
-    const struct splat_settle_rest_args settle = {g};
+    const splat_rest_state rest = {deferred, NULL};
+    const struct splat_settle_rest_args settle = {g, &rest};
     if (deferred->n_steps == SPLAT_MAX_DEFERRED || deferred->active_sh_degree != g->active_sh_degree)
         SPLAT_TRY(splat_settle_rest_cuda(&cuda->base, &settle, error));
     deferred->active_sh_degree = g->active_sh_degree;
-    rest_parameters P = parameters_of(g);
+    rest_parameters P = parameters_of(g, deferred);
     P.projector = splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
     P.depth = frame->depth;
     P.rgb = frame->rgb;

@@ -34,9 +34,9 @@ static void settle(const project_scene *scene, int *failures)
 {
     splat_error error = {0};
     splat_status status =
-        splat_op_settle_rest(scene->backend, &(struct splat_settle_rest_args){&scene->gaussians}, &error);
+        splat_op_settle_rest(scene->backend, &(struct splat_settle_rest_args){&scene->gaussians, &scene->rest}, &error);
     TEST_CHECK(*failures, status == SPLAT_OK, "settle_rest: %s", error.message);
-    TEST_CHECK(*failures, !scene->gaussians.deferred || scene->gaussians.deferred->n_steps == 0, "not settled");
+    TEST_CHECK(*failures, !scene->rest.deferred || scene->rest.deferred->n_steps == 0, "not settled");
 }
 
 static void append_copy(outcome *o, splat_backend *backend, const float *device, size_t n)
@@ -74,8 +74,7 @@ static outcome run(splat_backend *backend, int sh_degree, int settles, int *fail
     project_scene_open(&scene, backend, &t.g, cameras, true, false);
     backward_state_open(&state, backend, &t.g, SPLAT_OPTIMIZER_FLOAT32);
     deferral_open(&d, backend, N);
-    if (settles >= 0) scene.gaussians.deferred = &d.rest;
-    scene.for_step = true;
+    if (settles >= 0) scene.rest.deferred = &d.rest;
     scene.opacity_pull = scene.scale_pull = sh_degree == 2 ? 1e-3f : 0;
     for (int step = 1; step <= STEPS; step++) {
         splat_grad2d *grads = project_random_grads(N, 700 + (uint64_t)step);

@@ -115,9 +115,8 @@ static void launch(const views_parameters &P, int sh_degree, cudaStream_t stream
     }
 }
 
-static views_parameters parameters_of(const splat_gaussians *g)
+static views_parameters parameters_of(const splat_gaussians *g, const splat_deferred_rest *deferred)
 {
-    const splat_deferred_rest *deferred = g->deferred;
     views_parameters P = {};
     P.means = g->p.means;
     P.sh_dc = g->p.sh_dc;
@@ -130,11 +129,12 @@ static views_parameters parameters_of(const splat_gaussians *g)
     return P;
 }
 
-splat_status splat_cuda_settle_views(splat_cuda_backend *cuda, const splat_gaussians *g, splat_error *error)
+splat_status splat_cuda_settle_views(splat_cuda_backend *cuda, const splat_gaussians *g,
+                                     splat_deferred_rest *deferred, splat_error *error)
 {
-    launch<false>(parameters_of(g), g->sh_degree, cuda->stream);
+    launch<false>(parameters_of(g, deferred), g->sh_degree, cuda->stream);
     CUDA_LAUNCHED("settle_rest of several views");
-    g->deferred->n_steps = 0;
+    deferred->n_steps = 0;
     return SPLAT_OK;
 }
 
@@ -148,16 +148,15 @@ static view_colours colours_of(const splat_frame *frame)
 }
 
 /* Steps of another number of views, or of other bands, are made first. */
-static splat_status begin_step(splat_cuda_backend *cuda, const splat_gaussians *g, uint32_t n_views,
-                               splat_error *error)
+static splat_status begin_step(splat_cuda_backend *cuda, const splat_gaussians *g, splat_deferred_rest *deferred,
+                               uint32_t n_views, splat_error *error)
 {
-    splat_deferred_rest *deferred = g->deferred;
     if (n_views > deferred->n_slots)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "%u views at a time are more than the %u that steps wait for",
                           n_views, deferred->n_slots);
     const bool differs = deferred->n_views != n_views || deferred->active_sh_degree != g->active_sh_degree;
     if (deferred->n_steps == SPLAT_MAX_DEFERRED || (deferred->n_steps && differs))
-        SPLAT_TRY(splat_cuda_settle_views(cuda, g, error));
+        SPLAT_TRY(splat_cuda_settle_views(cuda, g, deferred, error));
     deferred->n_views = n_views;
     deferred->active_sh_degree = g->active_sh_degree;
     return SPLAT_OK;
@@ -168,8 +167,9 @@ splat_status splat_cuda_advance_views(splat_cuda_backend *cuda, const struct spl
                                       splat_error *error)
 {
     const splat_gaussians *g = args->gaussians;
-    SPLAT_TRY(begin_step(cuda, g, args->n_views, error));
-    views_parameters P = parameters_of(g);
+    splat_deferred_rest *deferred = args->rest->deferred;
+    SPLAT_TRY(begin_step(cuda, g, deferred, args->n_views, error));
+    views_parameters P = parameters_of(g, deferred);
     SPLAT_TRY(splat_cuda_fork(cuda, error));
     for (uint32_t first = 0; first < args->n_views; first += VIEWS) {
         P.n_views = args->n_views - first < VIEWS ? args->n_views - first : VIEWS;

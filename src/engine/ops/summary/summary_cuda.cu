@@ -84,8 +84,6 @@ __global__ void __launch_bounds__(SUMMARY_THREADS) total_kernel(const summary_pa
 static splat_status summarize(splat_cuda_backend *cuda, const struct splat_summary_args *args, char *host,
                               size_t host_bytes, splat_error *error)
 {
-    const struct splat_settle_rest_args settle = {args->gaussians};
-    SPLAT_TRY(splat_settle_rest_cuda(&cuda->base, &settle, error));
     size_t edges_bytes = splat_cuda_round_up(args->n_edges * sizeof(double)),
            parts_bytes = splat_cuda_round_up(SUMMARY_PARTS * sizeof(summary_partial));
     SPLAT_TRY(splat_block_ensure(&cuda->base, args->scratch, "summary", SPLAT_OWNER_OTHER,

@@ -34,7 +34,7 @@ typedef struct splat_tensorboard_report {
     int statistics_at, histograms_at; /* iterations of the last ones */
     int first_evaluation;      /* iteration of the first pictures: only then photos are written */
     splat_block scratch;       /* of the summary op */
-    splat_trainer *trainer;    /* whose ranks share the Gaussians (splat_shards_sharer); NULL: they are all here */
+    splat_trainer *trainer;    /* whose Gaussians these are; NULL: splat_tensorboard_report_model gets them */
     int threads;
     double edges[SPLAT_TENSORBOARD_EDGES];
     uint32_t counts[SPLAT_SUMMARY_N][SPLAT_TENSORBOARD_UNSIGNED_EDGES - 1];
@@ -95,8 +95,8 @@ void splat_tensorboard_report_exposures(splat_tensorboard_report *report, int it
                                         double max);
 
 /* After every step: runs the summary op when figures of the model are due (a multiple of the intervals, or an
- * evaluation) and writes them, for which it waits for the device; writes out what has waited for long. Errors: those of
- * the op. */
+ * evaluation) and writes them, for which it waits for the device; writes out what has waited for long. backend and
+ * gaussians: without a trainer. Errors: those of the op. */
 splat_status splat_tensorboard_report_model(splat_tensorboard_report *report, splat_backend *backend,
                                             const splat_gaussians *gaussians, int iteration, bool evaluation,
                                             splat_error *error);

@@ -2,6 +2,7 @@
  * opacity reset (docs/method.md 10). */
 #include "train/density/default.h"
 
+#include "model/rest.h"
 #include "train/density/density.h"
 #include "train/density/prune_masked.h"
 #include "train/density/strategy.h"
@@ -207,22 +208,23 @@ static splat_status select_with_room(splat_trainer *t, int iteration, uint8_t *a
 static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint32_t *n_actions, splat_error *error)
 {
     splat_backend *b = t->backend;
-    splat_gaussians *g = &t->model->gaussians;
     growth selected;
-    uint32_t old_n = g->n;
+    splat_rest_rows rows;
+    const uint32_t old_n = t->model->gaussians.n;
     *n_actions = 0;
     SPLAT_TRY(select_with_room(t, iteration, actions, &selected, error));
     if (n_new(&selected) == 0) return SPLAT_OK;
-    g->n = old_n; /* the op wants the old count; the arrays have room for the new ones */
-    struct splat_density_grow_args args = {.gaussians = g,
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_MOVE, &rows, error));
+    rows.gaussians.n = old_n; /* the op wants the old count; the arrays have room for the new ones */
+    struct splat_density_grow_args args = {.gaussians = &rows.gaussians,
                                            .moments = &t->moments,
                                            .actions = actions,
                                            .n_clone = selected.here.n_clone,
                                            .n_split = selected.here.n_split,
                                            .seed = splat_shards_seed(t),
-                                           .step = (uint32_t)iteration};
+                                           .step = (uint32_t)iteration,
+                                           .rest = rows.state};
     splat_status status = splat_op_density_grow(b, &args, error);
-    g->n = old_n + (uint32_t)n_new_here(&selected);
     *n_actions = old_n;
     t->n_added += (size_t)n_new_here(&selected);
     return status;

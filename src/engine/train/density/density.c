@@ -3,6 +3,7 @@
 #include "train/density/density.h"
 
 #include "backend/backend.h"
+#include "model/rest.h"
 #include "ops/filter3d/filter3d.h"
 #include "train/density/strategy.h"
 #include "train/memory/give_up.h"
@@ -148,9 +149,11 @@ splat_status splat_density_prune(splat_trainer *t, int iteration, struct splat_d
                                  const char *option, splat_error *error)
 {
     splat_density_pruned pruned;
-    splat_gaussians *g = &t->model->gaussians;
+    splat_rest_rows rows;
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_MOVE, &rows, error));
     if (args.target_count) args.target_count = splat_shards_part(t, args.target_count);
-    args.gaussians = g;
+    args.gaussians = &rows.gaussians;
+    args.rest = rows.state;
     args.moments = &t->moments;
     args.reorder = true;
     args.result = &pruned;
@@ -158,7 +161,7 @@ splat_status splat_density_prune(splat_trainer *t, int iteration, struct splat_d
     if (!t->caching.rows.n_slots) args.spare_block = &t->caching.block;
     SPLAT_TRY(splat_op_density_prune(t->backend, &args, error));
     uint64_t left[] = {pruned.n_kept, pruned.n_kept == 0};
-    t->n_removed += g->n - pruned.n_kept;
+    t->n_removed += rows.gaussians.n - pruned.n_kept;
     SPLAT_TRY(splat_shards_sum(t, left, 2, error));
     if (left[0] == 0)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
@@ -181,9 +184,9 @@ splat_status splat_density_prune(splat_trainer *t, int iteration, struct splat_d
 static splat_status split_first(splat_trainer *t, uint32_t n_split, uint8_t *host, splat_error *error)
 {
     splat_backend *b = t->backend;
-    splat_gaussians *g = &t->model->gaussians;
     splat_region *idle = &t->model->frame.region;
-    uint32_t old_n = g->n;
+    splat_rest_rows rows;
+    const uint32_t old_n = t->model->gaussians.n;
     void *actions;
     memset(host, SPLAT_DENSITY_KEEP, old_n);
     memset(host, SPLAT_DENSITY_SPLIT, n_split);
@@ -191,12 +194,20 @@ static splat_status split_first(splat_trainer *t, uint32_t n_split, uint8_t *hos
     SPLAT_TRY(splat_region_take(b, idle, old_n, &actions, error));
     SPLAT_TRY(splat_backend_upload(b, actions, host, old_n, error));
     SPLAT_TRY(splat_trainer_resize(t, old_n + 2 * n_split, error));
-    g->n = old_n;
-    struct splat_density_grow_args growth = {g, &t->moments, actions, 0, n_split, t->options.seed, old_n};
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_MOVE, &rows, error));
+    rows.gaussians.n = old_n; /* the op wants the old count; the arrays have room for the new ones */
+    const struct splat_density_grow_args growth = {.gaussians = &rows.gaussians,
+                                                   .moments = &t->moments,
+                                                   .actions = actions,
+                                                   .n_split = n_split,
+                                                   .seed = t->options.seed,
+                                                   .step = old_n,
+                                                   .rest = rows.state};
     SPLAT_TRY(splat_op_density_grow(b, &growth, error));
-    g->n = old_n + 2 * n_split;
+    rows.gaussians.n = old_n + 2 * n_split;
     splat_density_pruned pruned;
-    struct splat_density_prune_args prune_args = {.gaussians = g,
+    struct splat_density_prune_args prune_args = {.gaussians = &rows.gaussians,
+                                                  .rest = rows.state,
                                                   .moments = &t->moments,
                                                   .actions = actions,
                                                   .n_actions = old_n,

@@ -3,6 +3,7 @@
  * hardly seen; and losses on opacities and scales (the options opacity_reg and scale_reg), which make room. */
 #include "train/density/mcmc.h"
 
+#include "model/rest.h"
 #include "ops/noise/noise.h"
 #include "ops/relocate/relocate.h"
 #include "ops/work.h"
@@ -94,9 +95,9 @@ static splat_status tell_health(splat_trainer *t, int iteration, uint64_t n_dead
 
 static splat_status relocate(splat_trainer *t, int iteration, splat_error *error)
 {
-    splat_gaussians *g = &t->model->gaussians;
     splat_density_relocated round;
-    const uint32_t old_n = g->n, n_all = splat_shards_count(t);
+    splat_rest_rows rows;
+    const uint32_t old_n = t->model->gaussians.n, n_all = splat_shards_count(t);
     uint32_t grown = splat_mcmc_grown(&t->options, n_all);
     bool granted;
     SPLAT_TRY(make_room(t, iteration, grown, &granted, error));
@@ -106,17 +107,16 @@ static splat_status relocate(splat_trainer *t, int iteration, splat_error *error
     }
     if (!granted) return SPLAT_OK;
     const uint32_t n_new = splat_shards_part(t, grown) - old_n;
-    g->n = old_n; /* the op wants the old count; the arrays have room for the new ones */
-    struct splat_density_relocate_args args = {.gaussians = g,
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_ROWS, &rows, error));
+    rows.gaussians.n = old_n; /* the op wants the old count; the arrays have room for the new ones */
+    struct splat_density_relocate_args args = {.gaussians = &rows.gaussians,
                                                .moments = &t->moments,
                                                .n_new = n_new,
                                                .dead_opacity = t->options.min_opacity_threshold,
                                                .seed = splat_shards_seed(t),
                                                .step = (uint32_t)iteration,
                                                .result = &round};
-    splat_status status = splat_op_density_relocate(t->backend, &args, error);
-    g->n = old_n + n_new;
-    SPLAT_TRY(status);
+    SPLAT_TRY(splat_op_density_relocate(t->backend, &args, error));
     SPLAT_TRY(tell_health(t, iteration, round.n_dead, n_all, error));
     t->n_added += (size_t)round.n_relocated + round.n_added;
     t->n_removed += round.n_relocated;

@@ -128,7 +128,6 @@ splat_status splat_density_prune_masked(splat_trainer *t, int iteration, splat_e
     splat_error refused;
     uint32_t n_gone = 0;
     if (!splat_density_prunes_masked_after(&t->options, &t->scene->dataset, iteration)) return SPLAT_OK;
-    SPLAT_TRY(splat_model_settle(t->model, error));
     splat_status status = make_room(&j, &refused);
     if (status == SPLAT_OK) status = find(&j, &n_gone, &refused);
     if (status == SPLAT_OK) status = remove_found(&j, iteration, n_gone, &refused);

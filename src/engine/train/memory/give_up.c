@@ -3,6 +3,7 @@
  * of it, whose share is counted in steps and never less than before, and checkpoints remember it. */
 #include "train/memory/give_up.h"
 
+#include "model/rest.h"
 #include "ops/shrink/shrink.h"
 #include "train/memory/choices.h"
 #include "train/memory/forms.h"
@@ -59,7 +60,7 @@ static splat_status stream_photos(splat_trainer *t, splat_error *error)
 
 static splat_status halve_sh(splat_trainer *t, splat_error *error)
 {
-    SPLAT_TRY(splat_model_halve_rest(t->model, error));
+    SPLAT_TRY(splat_rest_halve(t->model, error));
     t->options.sh_storage = SPLAT_SH_FLOAT16;
     return SPLAT_OK;
 }
@@ -106,7 +107,7 @@ static splat_status offload_moments(splat_trainer *t, splat_error *error)
 static splat_status offload_sh(splat_trainer *t, splat_error *error)
 {
     SPLAT_TRY(offload_moments(t, error));
-    SPLAT_TRY(splat_model_place_rest(t->model, SPLAT_ON_HOST, error));
+    SPLAT_TRY(splat_rest_place(t->model, SPLAT_ON_HOST, error));
     t->options.sh_offload = true;
     return SPLAT_OK;
 }

@@ -1,5 +1,5 @@
-/* Steps of sh_rest that the trainer lets its backend put off (ops/types.h): the memory that takes, and when they are
- * made up. A step does so for what it sees; whoever reads sh_rest or its moments, or changes the rows, settles first.
+/* Steps of sh_rest that the trainer lets its backend put off (ops/rest/rest.h): the memory that takes. They are made up
+ * by a step for what it sees, and by splat_rest_open (model/rest.h) for all others.
  * The bits are those of steps that were made at once, so checkpoints know nothing of it. */
 #ifndef SPLAT_TRAIN_DEFERRED_H
 #define SPLAT_TRAIN_DEFERRED_H
@@ -12,7 +12,7 @@ typedef struct splat_deferral {
     splat_row_blocks rows;    /* gradient, direction; of several views made, too: [n_rows] */
     uint32_t n_rows;          /* the model's Gaussians, or 0: nothing is put off */
     splat_block steps;
-    splat_deferred_rest rest; /* into these; the model's Gaussians point here */
+    splat_deferred_rest rest; /* into these; the model's rest.deferred points here */
 } splat_deferral;
 
 /* Whether a run of these options keeps what a step of sh_rest is made of, on a backend that can: sh_rest and its

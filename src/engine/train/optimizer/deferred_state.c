@@ -40,7 +40,7 @@ splat_status splat_deferral_refresh(splat_trainer *t, uint32_t n_rows, splat_err
     splat_deferral *d = &t->deferral;
     const uint32_t n_slots = splat_deferral_slots(&t->options);
     d->n_rows = n_rows;
-    t->model->gaussians.deferred = NULL;
+    t->model->rest.deferred = NULL;
     if (n_rows == 0) return SPLAT_OK;
     SPLAT_TRY(splat_block_ensure(t->backend, &d->steps, "deferred.steps", SPLAT_OWNER_OPTIMIZER,
                                  SPLAT_MAX_DEFERRED * 2 * sizeof(float), error));
@@ -50,7 +50,7 @@ splat_status splat_deferral_refresh(splat_trainer *t, uint32_t n_rows, splat_err
                                     .n_slots = n_slots,
                                     .made = n_slots > 1 ? d->rows.blocks[2].data : NULL,
                                     .at_once = n_slots > 1 && !is_float32(&t->options)};
-    t->model->gaussians.deferred = &d->rest;
+    t->model->rest.deferred = &d->rest;
     return SPLAT_OK;
 }
 

@@ -1,4 +1,4 @@
-/* Rows of SH that lie in host memory, kept on the device from view to view (ops/types.h, splat_rest_cache): only for
+/* Rows of SH that lie in host memory, kept on the device from view to view (ops/rest/rest.h): only for
  * speed, so the memory is what is left, goes back whenever it is refused to something else, and no plan, checkpoint or
  * result knows of it. */
 #ifndef SPLAT_TRAIN_REST_CACHE_H
@@ -9,14 +9,14 @@
 
 typedef struct splat_rest_caching {
     splat_block block;
-    splat_rest_cache rows; /* into it; the model's Gaussians point here while there are slots */
+    splat_rest_cache rows; /* into it; the model's rest.cache points here while there are slots */
     int waits;             /* steps until memory is asked for */
 } splat_rest_caching;
 
 /* Before a step: makes the cache where a run has use for one, none is there, and memory is left. */
 void splat_rest_cache_prepare(splat_trainer *trainer);
-/* Before anything but density_grow and density_prune reads or moves rows, and before they change their storage or
- * place: all of them are at home, and there is no cache. Below a limit its memory goes back. Errors: DEVICE. */
+/* Before rows change their storage or place, or are moved by ops that do not know the cache: all rows are at home, and
+ * there is no cache. Below a limit its memory goes back. Errors: DEVICE. */
 splat_status splat_rest_cache_drop(splat_trainer *trainer, splat_error *error);
 /* Before density control, and before the arrays are made n rows long: all steps of sh_rest are made. A cache, where no
  * steps are put off, stays if it is large enough for the rows, and there is no limit that may want its memory; more

@@ -1,6 +1,7 @@
 /* The memory of the cache of SH. */
 #include "train/optimizer/rest_cache.h"
 
+#include "model/rest.h"
 #include "train/state.h"
 
 #define MOST_SHARE 0.75 /* of all rows are kept at most: the more, the fewer cross the bus */
@@ -63,8 +64,10 @@ static uint32_t slots_that_fit(const splat_trainer *t)
 static void yield(void *trainer)
 {
     splat_trainer *t = trainer;
-    splat_model_settle(t->model, NULL); /* a failure is the device's, and the next call's to tell */
-    t->model->gaussians.cache = NULL;
+    splat_rest_rows rows;
+    /* a failure is the device's, and the next call reports it */
+    splat_rest_open(t->model, SPLAT_REST_ROWS, &rows, NULL);
+    t->model->rest.cache = NULL;
     t->caching.rows.n_slots = 0;
     t->caching.waits = STEPS_UNTIL_RETRIED;
     splat_block_free(t->backend, &t->caching.block);
@@ -94,14 +97,15 @@ void splat_rest_cache_prepare(splat_trainer *t)
         caching->rows.n_slots = 0;
         return;
     }
-    t->model->gaussians.cache = &caching->rows;
+    t->model->rest.cache = &caching->rows;
 }
 
 splat_status splat_rest_cache_drop(splat_trainer *t, splat_error *error)
 {
     const bool limited = t->backend->memory.limit > 0;
-    SPLAT_TRY(splat_model_settle(t->model, error));
-    t->model->gaussians.cache = NULL;
+    splat_rest_rows rows;
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_ROWS, &rows, error));
+    t->model->rest.cache = NULL;
     t->caching.rows.n_slots = 0;
     t->caching.waits = limited ? STEPS_UNTIL_SETTLED : 0;
     if (limited) splat_block_free(t->backend, &t->caching.block);
@@ -113,9 +117,10 @@ splat_status splat_rest_cache_resize(splat_trainer *t, uint32_t n, splat_error *
     const splat_rest_cache *rows = &t->caching.rows;
     const bool grows = n > t->model->gaussians.n, fits = n <= rows->n_rows;
     const bool is_of_use = rows->n_slots >= KEPT_SHARE * n && rows->n_slots <= MOST_KEPT * n;
-    if (!rows->n_slots) return splat_model_settle(t->model, error);
-    if (!t->backend->memory.limit && fits && (grows || is_of_use)) return SPLAT_OK;
-    return splat_rest_cache_drop(t, error);
+    const bool stays = !t->backend->memory.limit && fits && (grows || is_of_use);
+    splat_rest_rows moving;
+    if (rows->n_slots && !stays) return splat_rest_cache_drop(t, error);
+    return splat_rest_open(t->model, SPLAT_REST_MOVE, &moving, error);
 }
 
 void splat_rest_cache_follow(splat_trainer *t)

@@ -2,6 +2,7 @@
 #include "train/ranks/alone.h"
 
 #include "model/render.h"
+#include "model/rest.h"
 #include "train/parts/bound_rows.h"
 #include "train/parts/regularizer.h"
 #include "train/state.h"
@@ -58,7 +59,9 @@ static splat_status begin(splat_trainer *t, splat_step *s, splat_error *error)
 static splat_status project(splat_trainer *t, splat_step *s, splat_error *error)
 {
     (void)s;
-    const struct splat_project_args args = {&t->model->gaussians, &t->model->frame, .for_step = true};
+    splat_rest_rows rows;
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_STEP, &rows, error));
+    const struct splat_project_args args = {&rows.gaussians, &t->model->frame, rows.state};
     return splat_op_project(t->backend, &args, error);
 }
 
@@ -115,10 +118,12 @@ static splat_status update(splat_trainer *t, splat_step *s, splat_error *error)
     const splat_statistics statistics = splat_trainer_statistics(t);
     splat_tensors bound_gradients;
     splat_adam adam;
+    splat_rest_rows rows;
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_STEP, &rows, error));
     splat_step_adam(t, s->first, 1, &adam);
     const splat_adam adam_free = adam_of_free(t, &adam);
     const struct splat_project_backward_args args = {
-        .gaussians = &t->model->gaussians,
+        .gaussians = &rows.gaussians,
         .frame = &t->model->frame,
         .adam = &adam_free,
         .statistics = s->wants_statistics ? &statistics : NULL,
@@ -127,7 +132,8 @@ static splat_status update(splat_trainer *t, splat_step *s, splat_error *error)
         .extra_gradients = s->has_extra ? &s->extra_gradients : NULL,
         .grad_depth = s->view.depth ? s->view.depth->grad_depth : NULL,
         .opacity_pull = t->options.opacity_reg / n,
-        .scale_pull = t->options.scale_reg / (3.0f * n)};
+        .scale_pull = t->options.scale_reg / (3.0f * n),
+        .rest = rows.state};
     SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
     s->n_degenerate = t->model->frame.n_degenerate;
     return step_bound(t, &adam, &bound_gradients, error);

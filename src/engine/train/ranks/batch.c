@@ -4,6 +4,7 @@
 #include "train/ranks/batch.h"
 
 #include "model/render.h"
+#include "model/rest.h"
 #include "ops/share/share.h"
 #include "train/density/density.h"
 #include "train/density/prune_masked.h"
@@ -202,7 +203,10 @@ static splat_status begin(splat_trainer *t, splat_step *s, splat_error *error)
 
 static splat_status project(splat_trainer *t, splat_step *s, splat_error *error)
 {
-    const struct splat_project_views_args args = {&t->model->gaussians, t->shards.batch.frames, (uint32_t)s->n_views};
+    splat_rest_rows rows;
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_STEP, &rows, error));
+    const struct splat_project_views_args args = {&rows.gaussians, t->shards.batch.frames, (uint32_t)s->n_views,
+                                                  rows.state};
     return splat_op_project_views(t->backend, &args, error);
 }
 
@@ -259,7 +263,7 @@ static splat_status give_back(splat_trainer *t, splat_step *s, splat_error *erro
 
 /* ---------------------------------------------------------------- Adam */
 
-static splat_status sum_views(splat_trainer *t, splat_step *s, const splat_tensors *gradients,
+static splat_status sum_views(splat_trainer *t, splat_step *s, splat_rest_rows *rows, const splat_tensors *gradients,
                               const splat_tensors *squares, splat_error *error)
 {
     const splat_statistics statistics = splat_trainer_statistics(t);
@@ -269,7 +273,7 @@ static splat_status sum_views(splat_trainer *t, splat_step *s, const splat_tenso
         float *grad_depth;
         SPLAT_TRY(splat_batch_take(&t->shards.batch, r, &grad_depth, error));
         const bool has_extra = splat_regularized(t, r, &extra);
-        const struct splat_project_backward_args args = {.gaussians = &t->model->gaussians,
+        const struct splat_project_backward_args args = {.gaussians = &rows->gaussians,
                                                          .frame = frame,
                                                          .statistics = s->wants_statistics ? &statistics : NULL,
                                                          .gradients = gradients,
@@ -277,7 +281,8 @@ static splat_status sum_views(splat_trainer *t, splat_step *s, const splat_tenso
                                                          .squares = squares,
                                                          .slot = (uint32_t)r,
                                                          .grad_depth = grad_depth,
-                                                         .extra_gradients = has_extra ? &extra : NULL};
+                                                         .extra_gradients = has_extra ? &extra : NULL,
+                                                         .rest = rows->state};
         SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
         s->n_degenerate += frame->n_degenerate;
     }
@@ -290,18 +295,21 @@ static splat_status update(splat_trainer *t, splat_step *s, splat_error *error)
     const splat_tensors squares = splat_row_blocks_tensors(&t->shards.squares);
     const float n_all = (float)splat_shards_count(t);
     splat_adam adam;
+    splat_rest_rows rows;
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_STEP, &rows, error));
     t->is_broken = true; /* until all is done: statistics are added to */
     s->n_degenerate = 0;
-    SPLAT_TRY(sum_views(t, s, &gradients, &squares, error));
+    SPLAT_TRY(sum_views(t, s, &rows, &gradients, &squares, error));
     splat_step_adam(t, s->last, s->n_views, &adam);
-    const struct splat_batch_step_args args = {.gaussians = &t->model->gaussians,
+    const struct splat_batch_step_args args = {.gaussians = &rows.gaussians,
                                                .adam = &adam,
                                                .gradients = &gradients,
                                                .squares = &squares,
                                                .n_views = (uint32_t)s->n_views,
                                                .opacity_pull = t->options.opacity_reg / n_all,
                                                .scale_pull = t->options.scale_reg / (3.0f * n_all),
-                                               .clears = true};
+                                               .clears = true,
+                                               .rest = rows.state};
     SPLAT_TRY(splat_op_batch_step(t->backend, &args, error));
     t->is_broken = false;
     return SPLAT_OK;

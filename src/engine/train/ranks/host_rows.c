@@ -3,6 +3,7 @@
 #include "train/ranks/host_rows.h"
 
 #include "model/files.h"
+#include "model/rest.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static void describe(const splat_trainer *t, const splat_rows_order *o, piece *p
 
 static splat_status take_own(splat_trainer *t, const piece *p, void *rows, splat_error *error)
 {
-    if (p->as_floats) return splat_model_read_rest(t->model, p->own_first, p->own_n, rows, error);
+    if (p->as_floats) return splat_rest_read(t->model, p->own_first, p->own_n, rows, error);
     const char *from = (const char *)p->array.device + p->own_first * p->row;
     return splat_backend_download(t->backend, rows, from, p->own_n * p->row, error);
 }
@@ -53,7 +54,7 @@ static splat_status take_own(splat_trainer *t, const piece *p, void *rows, splat
 static splat_status put_own(splat_trainer *t, const piece *p, const void *rows, splat_error *error)
 {
     if (p->as_floats)
-        SPLAT_TRY(splat_model_write_rest(t->model, p->own_first, p->own_n, rows, error));
+        SPLAT_TRY(splat_rest_write(t->model, p->own_first, p->own_n, rows, error));
     else
         SPLAT_TRY(splat_backend_upload(t->backend, (char *)p->array.device + p->own_first * p->row, rows,
                                        p->own_n * p->row, error));
@@ -104,7 +105,8 @@ static splat_status move_shared(splat_trainer *t, const piece *p, bool writes, c
 static splat_status move(splat_trainer *t, const splat_rows_order *o, char *all, splat_error *error)
 {
     piece p;
-    if (o->first == 0) SPLAT_TRY(splat_model_settle(t->model, error));
+    splat_rest_rows rows;
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_ROWS, &rows, error));
     describe(t, o, &p);
     if (!p.is_apart) return o->writes ? put_own(t, &p, all, error) : take_own(t, &p, all, error);
     const size_t n = t->shards.comm->rank == 0 ? p.n : p.own_n;

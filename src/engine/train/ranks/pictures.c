@@ -4,6 +4,7 @@
 
 #include "math/camera.h"
 #include "model/render.h"
+#include "model/rest.h"
 #include "ops/geometry/geometry.h"
 
 #include <string.h>
@@ -29,11 +30,11 @@ static splat_status project_views(splat_trainer *t, const splat_camera *const *c
 {
     splat_batch_views *batch = &t->shards.batch;
     const int rank = t->shards.comm->rank;
-    SPLAT_TRY(splat_model_settle(t->model, error));
-    splat_gaussians settled = t->model->gaussians; /* nothing is put off, and no step follows that could */
-    settled.deferred = NULL;
-    const struct splat_project_views_args args = {&settled, batch->frames, (uint32_t)n_views};
-    SPLAT_TRY(splat_batch_begin(batch, settled.n, cameras, n_views, error));
+    splat_rest_rows rows;
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_ROWS, &rows, error));
+    const struct splat_project_views_args args = {
+        .gaussians = &rows.gaussians, .frames = batch->frames, .n_views = (uint32_t)n_views};
+    SPLAT_TRY(splat_batch_begin(batch, rows.gaussians.n, cameras, n_views, error));
     for (int r = 0; r < n_views; r++) splat_batch_frame(batch, r)->filter = splat_model_screen_filter(t->model);
     if (rank < n_views) SPLAT_TRY(begin_own(t, cameras[rank], background, counted, error));
     return splat_op_project_views(t->backend, &args, error);

@@ -1,6 +1,8 @@
 /* What each rank tells of its Gaussians and its work, and rank 0 adds up. */
 #include "train/ranks/report.h"
 
+#include "model/rest.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,14 @@ typedef struct own_summary {
     size_t n_counts;
 } own_summary;
 
+static splat_status summarize_rows(splat_trainer *t, struct splat_summary_args args, splat_error *error)
+{
+    splat_rest_rows rows;
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_ROWS, &rows, error));
+    args.gaussians = &rows.gaussians;
+    return splat_op_summary(t->backend, &args, error);
+}
+
 static splat_status summarize_own(splat_trainer *t, struct splat_summary_args args, own_summary *own,
                                   splat_error *error)
 {
@@ -22,11 +32,10 @@ static splat_status summarize_own(splat_trainer *t, struct splat_summary_args ar
     own->counts = calloc(own->n_counts, sizeof *own->counts);
     if (!own->counts) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %u buckets", args.n_edges);
     args.max_samples = (args.max_samples - 1) / (uint32_t)t->shards.comm->size + 1;
-    args.gaussians = &t->model->gaussians;
     args.scratch = &own->scratch;
     args.result = &own->summary;
     args.counts = own->counts;
-    return splat_op_summary(t->backend, &args, error);
+    return summarize_rows(t, args, error);
 }
 
 static void free_own(splat_trainer *t, own_summary *own)
@@ -145,7 +154,7 @@ splat_status splat_shards_summarize(splat_trainer *t, const struct splat_summary
     splat_order order;
     splat_error own;
     splat_comm *comm = t->shards.comm;
-    if (!splat_shards_are_apart(t)) return splat_op_summary(t->backend, args, error);
+    if (!splat_shards_are_apart(t)) return summarize_rows(t, *args, error);
     splat_order_make(t, SPLAT_ORDER_SUMMARY, &order);
     order.summary = (splat_summary_order){args->n_edges, args->max_samples, args->spreads};
     SPLAT_TRY(splat_order_give(t, &order, error));
@@ -161,9 +170,8 @@ splat_status splat_trainer_get_mean_opacity(splat_trainer *t, double *mean, spla
     uint32_t counts[SPLAT_SUMMARY_N];
     splat_block scratch = {0};
     splat_summary summary = {.n_gaussians = 0};
-    const struct splat_summary_args args = {.gaussians = &t->model->gaussians, .edges = edges, .n_edges = 2,
-                                            .max_samples = 1, .scratch = &scratch, .result = &summary,
-                                            .counts = counts};
+    const struct splat_summary_args args = {.edges = edges, .n_edges = 2, .max_samples = 1,
+                                            .scratch = &scratch, .result = &summary, .counts = counts};
     splat_status status = splat_shards_summarize(t, &args, error);
     splat_block_free(t->backend, &scratch);
     *mean = status == SPLAT_OK ? summary.opacity.mean : 0;

@@ -5,8 +5,8 @@
 #include "ops/summary/summary.h"
 #include "train/ranks/shards.h"
 
-/* Op summary of the Gaussians of all ranks, at rank 0 or alone. Of a sample each has its part. Errors: MEMORY, RANK,
- * DEVICE. */
+/* Op summary of the trainer's Gaussians, at rank 0 or alone; args->gaussians is filled in. Each rank has its part of a
+ * sample. Errors: MEMORY, RANK, DEVICE. */
 splat_status splat_shards_summarize(splat_trainer *trainer, const struct splat_summary_args *args, splat_error *error);
 /* Another rank's part in splat_shards_summarize. */
 splat_status splat_shards_serve_summary(splat_trainer *trainer, const splat_order *order, splat_error *error);

@@ -2,6 +2,7 @@
 #include "train/ranks/rows.h"
 
 #include "distributed/device_exchange.h"
+#include "model/rest.h"
 #include "ops/share/share.h"
 #include "train/ranks/shards.h"
 #include "train/resize.h"
@@ -117,7 +118,8 @@ static splat_status spread_own(splat_trainer *t, uint32_t n_own, bool to_all, sp
 
 splat_status splat_shard_rows_gather(splat_trainer *t, uint32_t n, splat_error *error)
 {
-    SPLAT_TRY(splat_model_settle(t->model, error));
+    splat_rest_rows rows;
+    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_ROWS, &rows, error));
     SPLAT_TRY(splat_extra_rows_cache(&t->strategy_rows, t->backend, 0, error)); /* rank 0's go as its rows grow */
     SPLAT_TRY(splat_extra_rows_cache(&t->regularizer_rows, t->backend, 0, error));
     if (t->shards.comm->rank == 0) {

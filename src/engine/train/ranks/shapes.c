@@ -184,8 +184,9 @@ static splat_status gather(splat_trainer *t, splat_error *error)
 
 splat_gaussians splat_shapes_gaussians(const splat_trainer *t)
 {
-    splat_gaussians gaussians = t->model->gaussians;
-    gaussians.active_sh_degree = 0;
+    splat_gaussians gaussians = t->model->gaussians; /* without sh_rest */
+    gaussians.sh_degree = gaussians.active_sh_degree = 0;
+    gaussians.rest_on_host = false;
     if (!is_copied(t)) return gaussians;
     const splat_block *blocks = t->shards.shapes.rows.blocks;
     gaussians = (splat_gaussians){.n = t->shards.shapes.n, .filter_3d = blocks[SPLAT_SHAPES_FILTER].data};
