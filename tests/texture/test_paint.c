@@ -11,6 +11,8 @@
 #include "model/files.h"
 #include "sample/sample_raytrace.h"
 #include "splatsmith/sample.h"
+#include "texture/bake_quality.h"
+#include "texture/bake_view.h"
 #include "texture/paint.h"
 
 #define FOLDER "paint_scene"
@@ -347,11 +349,45 @@ static void what_cannot_be_painted_is_refused(void **state)
     expect("`texel_density`", SPLAT_ERROR_ARGUMENT, &options, 0, false);
 }
 
+/* A photo as sharp as the middle one has all of its weight, a blurred one at least a quarter. */
+static void sharpness_is_relative_to_the_middle_photo(void **state)
+{
+    (void)state;
+    splat_context *context = context_of(2);
+    splat_scene *scene = scene_of(context);
+    splat_mesh mesh = true_mesh();
+    splat_texture_options options;
+    splat_bake_room room = {0};
+    splat_error error;
+    splat_texture_options_init(&options);
+    splat_bake bake = {.context = context, .backend = context->backend, .scene = scene, .options = &options,
+                       .mesh = &mesh, .n_views = scene->dataset.n_train};
+    bake.views = calloc(bake.n_views, sizeof *bake.views);
+    bake.candidates = malloc(mesh.n_faces * SPLAT_TEXTURE_CANDIDATES * sizeof *bake.candidates);
+    bake.densities = malloc(mesh.n_faces * sizeof *bake.densities);
+    ASSERT_OK(splat_bake_room_make(&bake, &room, &error));
+    ASSERT_OK(splat_bake_quality(&bake, &room, &error));
+    size_t n_whole = 0;
+    for (size_t v = 0; v < bake.n_views; v++) {
+        assert_true(bake.views[v].sharpness >= 0.25f && bake.views[v].sharpness <= 1);
+        n_whole += bake.views[v].sharpness == 1;
+    }
+    assert_in_range(n_whole, bake.n_views / 2, bake.n_views - 1); /* the sharper half */
+    splat_bake_room_free(&room);
+    free(bake.views);
+    free(bake.candidates);
+    free(bake.densities);
+    splat_mesh_free(&mesh);
+    splat_scene_close(scene);
+    splat_context_destroy(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_out_photos_are_met),
         cmocka_unit_test(bound_gaussians_give_colors),
+        cmocka_unit_test(sharpness_is_relative_to_the_middle_photo),
         cmocka_unit_test(the_texture_does_not_depend_on_threads_or_bands),
         cmocka_unit_test(what_cannot_be_painted_is_refused),
     };
