@@ -125,6 +125,23 @@ static void test_transforms(void **state)
     splat_dataset_free(&d);
 }
 
+/* A focal length is given if it is positive, however small: here that of a photo of 3 x 3 pixels. */
+static void test_a_focal_length_below_a_pixel(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset d;
+    splat_scene_options options = options_of("dot");
+    fixture_folder("dot");
+    make_png("dot/f.png", 3, 3);
+    fixture_text("dot/transforms.json", "{\"w\": 3, \"h\": 3, \"fl_x\": 0.875, \"fl_y\": 0.9375, \"frames\": ["
+                                        "{\"file_path\": \"f.png\", " POSE(0) "}]}");
+    ASSERT_OK(open_dataset(&options, &d, &error));
+    const splat_camera *c = &d.views[0].camera;
+    assert_true(c->width == 3 && c->height == 3 && c->fx == 0.875f && c->fy == 0.9375f);
+    splat_dataset_free(&d);
+}
+
 /* ---------------------------------------------------------------- real scenes */
 
 static double now_ms(void)
@@ -174,7 +191,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nerf_synthetic), cmocka_unit_test(test_multiscale), cmocka_unit_test(test_transforms),
-        cmocka_unit_test(test_real_scenes),
+        cmocka_unit_test(test_a_focal_length_below_a_pixel), cmocka_unit_test(test_real_scenes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
