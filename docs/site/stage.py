@@ -18,7 +18,7 @@ CONTENTS = [
              'docs/distributed']),
     ('Reference', ['commands/index', 'api/index']),
     ('Inside', ['docs/method', 'docs/architecture', 'docs/kernels', 'docs/decisions', 'docs/performance',
-                'docs/comparison', 'docs/soak']),
+                'docs/comparison', 'docs/testing', 'docs/soak']),
     (LAB, ['docs/lab/README']),
     ('Project', ['CONTRIBUTING', 'SECURITY', 'CHANGELOG']),
 ]
