@@ -2,6 +2,7 @@
  * The real one is asked in tests/cli/test_colmap_recipe.c. */
 #include "cameras_fixture.h"
 #include "capture/cameras_parts.h"
+#include "io/picture/image_write.h"
 
 #include "base/clock.h"
 

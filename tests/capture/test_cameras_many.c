@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "cameras_fixture.h"
 #include "exif_fixture.h"
-#include "io/picture/image.h"
+#include "io/picture/image_write.h"
 
 #include <stdlib.h>
 #include <string.h>

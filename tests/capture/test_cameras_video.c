@@ -1,6 +1,10 @@
 /* Cameras of a video, with stand-ins for ffmpeg, ffprobe and colmap; and with the ffmpeg of this machine. */
 #include "cameras_fixture.h"
 #include "capture/video.h"
+#include "io/colmap/colmap_read.h"
+#include "io/colmap/colmap_write.h"
+#include "io/picture/image_read.h"
+#include "io/picture/image_write.h"
 
 #include <math.h>
 #include <sys/stat.h>

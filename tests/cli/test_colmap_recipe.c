@@ -5,6 +5,9 @@
 #include "cli_fixture.h"
 #include "data_fixture.h"
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
+#include "io/picture/image_resize.h"
+#include "io/picture/image_write.h"
 
 #define N_PHOTOS 12
 #define SHRINK 4

@@ -2,6 +2,8 @@
 #include "fuzz.h"
 
 #include "io/colmap/colmap.h"
+#include "io/colmap/colmap_parse.h"
+#include "io/colmap/colmap_read.h"
 
 static const char *const names[] = {"cameras.bin", "images.bin", "points3D.bin",
                                     "cameras.txt", "images.txt", "points3D.txt"};

@@ -4,6 +4,7 @@
 
 #include "io/picture/exif.h"
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
 
 #include <math.h>
 

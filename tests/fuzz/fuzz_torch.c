@@ -2,6 +2,8 @@
 #include "fuzz.h"
 
 #include "io/torch/torch_checkpoint.h"
+#include "io/torch/torch_read.h"
+#include "io/torch/torch_tensor.h"
 
 #define MOST_VALUES 100000 /* shared values make a small file a large tree */
 

@@ -2,6 +2,8 @@
 #include "scene_fixture.h"
 
 #include "io/colmap/colmap.h"
+#include "io/colmap/colmap_read.h"
+#include "io/colmap/colmap_write.h"
 
 #include <math.h>
 

@@ -2,9 +2,12 @@
 #include "scene_fixture.h"
 
 #include "io/colmap/colmap.h"
+#include "io/colmap/colmap_parse.h"
+#include "io/colmap/colmap_read.h"
+#include "io/colmap/colmap_write.h"
 #include "io/depth_params.h"
 #include "io/picture/gray16.h"
-#include "io/picture/image.h"
+#include "io/picture/image_write.h"
 
 #include <math.h>
 

@@ -3,6 +3,9 @@
 
 #include "base/clock.h"
 #include "base/file.h"
+#include "io/picture/image_read.h"
+#include "io/picture/image_resize.h"
+#include "io/picture/image_write.h"
 #include "io/picture/text.h"
 
 #include <math.h>

@@ -2,6 +2,7 @@
 #include "image_fixture.h"
 
 #include "base/file.h"
+#include "io/picture/image_read.h"
 
 #include <zlib.h>
 

@@ -2,6 +2,7 @@
  * corrected photos, and what is missing. */
 #include "poses_fixture.h"
 
+#include "io/picture/image_write.h"
 #include "scene/dataset_open.h"
 #include "scene/photo.h"
 #include "splatsmith/capture.h"

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "io/crc32c.h"
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
 #include "io/tensorboard.h"
 
 #include <math.h>

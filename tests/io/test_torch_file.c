@@ -2,6 +2,9 @@
 #include "torch_fixture.h"
 
 #include "base/rng.h"
+#include "io/torch/torch_read.h"
+#include "io/torch/torch_tensor.h"
+#include "io/torch/torch_values.h"
 
 #include <math.h>
 #include <stdio.h>

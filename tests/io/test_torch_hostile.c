@@ -1,4 +1,6 @@
 /* Files of torch.save made by hand: what an attacker might write, and what only old or large files have. */
+#include "io/torch/torch_read.h"
+#include "io/torch/torch_values.h"
 #include "torch_fixture.h"
 
 #include <stdio.h>

@@ -5,6 +5,8 @@
 #include <cmocka.h>
 
 #include "io/json.h"
+#include "io/picture/image_read.h"
+#include "io/picture/image_write.h"
 #include "io/splat/cloud.h"
 #include "io/splat/formats.h"
 #include "measure/mesh_results.h"

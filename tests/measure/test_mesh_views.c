@@ -4,9 +4,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "io/picture/image_read.h"
 #include "measure/mesh_views.h"
-#include "scene/scene.h"
 #include "mesh_view_group.h"
+#include "scene/scene.h"
 
 #define HALF 0.5 /* of a side of the box; its middle is where all cameras look */
 

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
+#include "io/picture/image_read.h"
 #include "math/camera.h"
 #include "mesh/mesh_draw.h"
 #include "mesh_draw_reference.h"

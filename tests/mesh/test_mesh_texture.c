@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "io/picture/image_read.h"
 #include "mesh/mesh_clean.h"
 #include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_simplify.h"

@@ -10,6 +10,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/rng.h"
+#include "io/picture/image_write.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh_fixture.h"
 #include "texture/atlas.h"

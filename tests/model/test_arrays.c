@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
 #include "model/files.h"
 #include "trainer_fixture.h"
 

@@ -4,8 +4,9 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "io/picture/image.h"
 #include "io/json.h"
+#include "io/picture/image.h"
+#include "io/picture/image_read.h"
 #include "report/profile/memory_profile.h"
 #include "train/state.h"
 #include "trainer_fixture.h"

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "io/picture/colormap.h"
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
 #include "ops/ops.h"
 #include "report/tensorboard/tensorboard_report.h"
 #include "surface/coarse/coarse_tags.h"

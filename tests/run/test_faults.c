@@ -6,15 +6,15 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "checkpoint_fixture.h"
 #include "bench/json.h"
-#include "io/picture/image.h"
+#include "checkpoint_fixture.h"
+#include "io/model_folder.h"
+#include "io/picture/image_write.h"
+#include "io/ply/ply_points.h"
 #include "measure/contact_sheet.h"
+#include "measure/results_json.h"
 #include "mesh/files/mesh_io.h"
 #include "report/page/run_page.h"
-#include "io/model_folder.h"
-#include "io/ply/ply_points.h"
-#include "measure/results_json.h"
 #include "run/cfg_args.h"
 
 #include <dirent.h>

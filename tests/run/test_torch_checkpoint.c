@@ -2,6 +2,7 @@
 #include "torch_fixture.h"
 
 #include "io/torch/torch_checkpoint.h"
+#include "io/torch/torch_tensor.h"
 
 #include <math.h>
 

@@ -3,6 +3,8 @@
 #include "dataset_fixture.h"
 #include "failing_malloc.h"
 
+#include "io/picture/image_read.h"
+#include "io/picture/image_write.h"
 #include "math/camera.h"
 #include "sample/sample_scene.h"
 #include "scene/dataset_open.h"

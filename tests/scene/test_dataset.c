@@ -1,6 +1,8 @@
 /* Opening COLMAP scenes: names, order, sizes, splits, points, extent. */
 #include "dataset_fixture.h"
 
+#include "io/colmap/colmap_read.h"
+#include "io/colmap/colmap_write.h"
 #include "io/ply/ply_points.h"
 #include "scene/dataset_open.h"
 #include "scene/dataset_size.h"

@@ -2,6 +2,7 @@
  * through a lens and smaller; which views have which; and what is refused. */
 #include "dataset_fixture.h"
 
+#include "io/picture/image_write.h"
 #include "scene/dataset_open.h"
 #include "scene/photo.h"
 #include "splatsmith.h"

@@ -1,6 +1,9 @@
 /* The photo cache: what is kept and evicted, prefetch, errors from workers, many threads at once, several processes. */
 #include "base/file.h"
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
+#include "io/picture/image_resize.h"
+#include "io/picture/image_write.h"
 #include "scene/image_cache.h"
 #include "scene/photo.h"
 

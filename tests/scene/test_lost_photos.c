@@ -1,6 +1,7 @@
 /* Photos that are deleted or cut off after their cameras were found: a few are left out, many are an error. */
 #include "capture_fixture.h"
 #include "dataset_fixture.h"
+#include "io/picture/image_write.h"
 #include "scene/dataset_open.h"
 
 #include <unistd.h>

@@ -2,6 +2,8 @@
  * what its mask covers. */
 #include "dataset_fixture.h"
 
+#include "io/picture/image_read.h"
+#include "io/picture/image_write.h"
 #include "scene/dataset_open.h"
 #include "scene/mask.h"
 #include "scene/photo.h"

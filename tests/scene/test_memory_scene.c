@@ -6,7 +6,10 @@
 #include <cmocka.h>
 
 #include "io/colmap/colmap.h"
+#include "io/colmap/colmap_parse.h"
+#include "io/colmap/colmap_read.h"
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
 #include "math/camera.h"
 #include "scene/mask.h"
 #include "scene/scene.h"

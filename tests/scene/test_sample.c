@@ -1,8 +1,10 @@
 /* The built-in scene: the same bytes at any thread count, pictures that fit their cameras, points on the surfaces. */
 #include "base/file.h"
 #include "io/colmap/colmap.h"
+#include "io/colmap/colmap_read.h"
 #include "io/exposure_file.h"
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
 #include "io/ply/ply_points.h"
 #include "math/camera.h"
 #include "sample/sample_raytrace.h"

@@ -2,6 +2,8 @@
  * distorted cameras open with the camera that COLMAP's undistorter chooses. */
 #include "dataset_fixture.h"
 
+#include "io/picture/image_read.h"
+#include "io/picture/image_write.h"
 #include "sample/sample_scene.h"
 #include "scene/dataset_open.h"
 #include "scene/photo.h"

@@ -5,11 +5,11 @@
 #include <cmocka.h>
 
 #include "base/rng.h"
-#include "io/picture/image.h"
+#include "io/picture/image_write.h"
 #include "model/files.h"
 #include "scene/scene.h"
-#include "trainer_fixture.h"
 #include "sphere_fixture.h" /* after the others, whose names it hides */
+#include "trainer_fixture.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "io/picture/image.h"
+#include "io/picture/image_write.h"
 #include "ops/multi_view/multi_view.h"
 #include "scene/scene.h"
 #include "surface/coarse/coarse_parts.h"

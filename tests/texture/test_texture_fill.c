@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "extracted_fixture.h"
+#include "io/picture/image_read.h"
 #include "texture/atlas.h"
 #include "texture/fill.h"
 #include "texture/texels.h"

@@ -8,6 +8,8 @@
 #include "coarse_fixture.h"
 #include "io/picture/gray16.h"
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
+#include "io/picture/image_write.h"
 #include "option_effects.h"
 #include "scene/scene.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "io/picture/image.h"
+#include "io/picture/image_write.h"
 #include "math/camera.h"
 #include "scene/scene.h"
 #include "train/density/density.h"

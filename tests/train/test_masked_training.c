@@ -7,6 +7,8 @@
 
 #include "base/rng.h"
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
+#include "io/picture/image_write.h"
 #include "scene/scene.h"
 #include "trainer_fixture.h"
 #include "view_job_fixture.h"

@@ -6,11 +6,12 @@
 
 #include "base/file.h"
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
+#include "train/density/default.h"
 #include "train/optimizer/rates.h"
 #include "train/schedule.h"
-#include "train/density/default.h"
-#include "train/train_options.h"
 #include "train/state.h"
+#include "train/train_options.h"
 #include "trainer_fixture.h"
 #include "view_job_fixture.h"
 

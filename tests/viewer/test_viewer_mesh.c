@@ -1,8 +1,9 @@
 /* Meshes in the viewer: what each kind of picture shows. */
+#include "io/json.h"
+#include "io/picture/image_write.h"
+#include "math/camera.h"
 #include "scene_fixture.h"
 #include "trainer_fixture.h"
-#include "io/json.h"
-#include "math/camera.h"
 #include "viewer/mesh_pictures.h"
 #include "viewer/pictures.h"
 

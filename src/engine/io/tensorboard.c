@@ -1,11 +1,11 @@
 /* Records, protocol buffer fields and the summaries of TensorBoard, written by hand. */
+#include "io/picture/image_write.h"
 #include "io/tensorboard.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/utf8.h"
 #include "io/crc32c.h"
-#include "io/picture/image.h"
 #include "math/buckets.h"
 
 #include <errno.h>

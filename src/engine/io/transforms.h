@@ -47,9 +47,5 @@ void splat_transforms_free(splat_transforms *transforms);
 /* Marks a frame whose photo is not there, or cannot be read; copies both. MEMORY. */
 splat_status splat_transforms_set_absent(splat_transforms_frame *frame, const char *name, const splat_error *reason,
                                          splat_error *error);
-/* Writes a transforms.json, atomically: path, pose, focal lengths, centre and size of each frame;
- * pinhole cameras alone. */
-splat_status splat_transforms_write(const char *path, const splat_transforms_frame *frames, size_t n,
-                                    splat_error *error);
 
 #endif

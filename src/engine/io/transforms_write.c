@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "io/json.h"
 #include "io/transforms.h"
+#include "io/transforms_write.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* Pictures of depth, normals, alpha and density, for people and for programs. */
+#include "io/picture/image_write.h"
 #include "measure/map_pictures.h"
 
 #include "base/file.h"
 #include "base/options.h"
 #include "io/picture/colormap.h"
-#include "io/picture/image.h"
 #include "io/picture/map_files.h"
 #include "math/camera.h"
 #include "model/model.h"

@@ -1,9 +1,9 @@
 /* Pictures of a mesh from the cameras of a scene: what people look at to judge a surface. */
+#include "io/picture/image_write.h"
 #include "measure/mesh_views.h"
 
 #include "base/file.h"
 #include "base/options.h"
-#include "io/picture/image.h"
 #include "io/picture/map_files.h"
 #include "math/camera.h"
 #include "measure/mesh_subject.h"

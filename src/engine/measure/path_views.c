@@ -1,10 +1,10 @@
 /* Pictures along a camera path, as PNGs or, by ffmpeg, as a film. */
+#include "io/picture/image_write.h"
 #include "measure/path_views.h"
 
 #include "base/file.h"
 #include "base/process.h"
 #include "io/camera_path.h"
-#include "io/picture/image.h"
 #include "math/camera.h"
 #include "measure/mesh_subject.h"
 #include "model/model.h"

@@ -1,10 +1,13 @@
 /* Novel views around the path of the cameras, as training data for pose regression: poses, then pictures and files. */
+#include "io/colmap/colmap_read.h"
+#include "io/colmap/colmap_write.h"
+#include "io/picture/image_write.h"
+#include "io/transforms_write.h"
 #include "measure/random_views.h"
 
 #include "base/file.h"
 #include "base/options.h"
 #include "base/rng.h"
-#include "io/picture/image.h"
 #include "io/transforms.h"
 #include "math/camera.h"
 #include "measure/mesh_subject.h"

@@ -1,9 +1,9 @@
 /* What an evaluated model leaves in its folder: results.json, per_view.json, pictures. */
+#include "io/picture/image_write.h"
 #include "measure/results.h"
 
 #include "base/file.h"
 #include "base/options.h"
-#include "io/picture/image.h"
 #include "math/camera.h"
 #include "measure/evaluate.h"
 #include "measure/results_json.h"

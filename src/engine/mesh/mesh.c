@@ -1,4 +1,5 @@
 /* Growing, copying and checking meshes and their textures; areas, volumes and normals. */
+#include "io/picture/image_read.h"
 #include "mesh/mesh.h"
 
 #include <math.h>

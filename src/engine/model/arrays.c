@@ -1,6 +1,7 @@
 /* A model's numbers as arrays: borrowed where they lie, and a model made of them. */
 #include "base/options.h"
 #include "io/picture/image.h"
+#include "io/picture/image_write.h"
 #include "math/camera.h"
 #include "model/files.h"
 #include "model/render.h"

@@ -1,10 +1,10 @@
 /* Photos that went after their cameras were found: people delete blurred ones, and copies are cut off. A few are left
  * out, before anything depends on the list of views. */
+#include "io/picture/image_read.h"
 #include "scene/dataset_lost.h"
 #include "scene/dataset_parts.h"
 
 #include "base/file.h"
-#include "io/picture/image.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
 /* The points a model starts from, and the extent that scales learning rates and sizes. */
+#include "io/colmap/colmap_parse.h"
+#include "io/colmap/colmap_read.h"
 #include "scene/dataset_given.h"
 #include "scene/dataset_masked_points.h"
 #include "scene/dataset_parts.h"

@@ -1,5 +1,7 @@
 /* What a scene's files say: COLMAP models, JSON scenes and other programs' poses become one list of photos with
  * cameras. */
+#include "io/colmap/colmap_parse.h"
+#include "io/colmap/colmap_read.h"
 #include "scene/dataset_lost.h"
 #include "scene/dataset_parts.h"
 #include "scene/dataset_source.h"

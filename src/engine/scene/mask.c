@@ -1,4 +1,5 @@
 /* Masks: reading, resizing, and filling what they cover. */
+#include "io/picture/image_read.h"
 #include "scene/mask.h"
 
 #include <math.h>

@@ -1,4 +1,6 @@
 /* Photos: what decoding one means, and how it becomes a picture of its view's camera. */
+#include "io/picture/image_read.h"
+#include "io/picture/image_resize.h"
 #include "scene/photo.h"
 #include "scene/photo_undistort.h"
 

@@ -1,4 +1,5 @@
 /* The pages: bands of rows, each shown to the views that see something of it; then gutters. */
+#include "io/picture/image_write.h"
 #include "texture/bake_device.h"
 #include "texture/bake_gaussians.h"
 #include "texture/bake_pages.h"

@@ -1,4 +1,5 @@
 /* Polishing: the texture is drawn in training views, compared with the levelled photos, and stepped by gradients. */
+#include "io/picture/image_write.h"
 #include "texture/bake_parts.h"
 #include "texture/bake_photo.h"
 #include "texture/bake_polish.h"

@@ -1,4 +1,5 @@
 /* Painting a mesh: what its views see of it, an atlas, the pages. */
+#include "io/picture/image_read.h"
 #include "texture/bake_exposure.h"
 #include "texture/bake_fill.h"
 #include "texture/bake_gaussians.h"

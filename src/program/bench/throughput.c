@@ -1,5 +1,6 @@
 /* How fast photos arrive and views leave: the parts of training and rendering that are not the step. */
 #include "bench/throughput.h"
+#include "io/picture/image_read.h"
 
 #include "base/clock.h"
 #include "io/picture/image.h"

@@ -1,5 +1,6 @@
 /* Finding the cameras of photos, top to bottom: what there is, what was done before, the stages, what came of it. */
 #include "capture/cameras_parts.h"
+#include "io/colmap/colmap_read.h"
 
 #include "base/file.h"
 #include "base/options.h"

@@ -1,5 +1,6 @@
 /* What several parts of finding cameras do. */
 #include "capture/cameras_parts.h"
+#include "io/colmap/colmap_read.h"
 
 #include "base/file.h"
 

@@ -1,5 +1,6 @@
 /* The stages: features of every photo, matches of pairs, and the mapper that finds the cameras. */
 #include "capture/cameras_parts.h"
+#include "io/colmap/colmap_read.h"
 
 #include "base/clock.h"
 #include "base/file.h"

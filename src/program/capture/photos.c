@@ -1,10 +1,10 @@
 /* Listing photos. */
 #include "capture/photos.h"
+#include "io/picture/image_read.h"
 
 #include "base/array.h"
 #include "base/file.h"
 #include "io/picture/exif.h"
-#include "io/picture/image.h"
 #include "io/picture/photo_folders.h"
 
 #include <stdlib.h>

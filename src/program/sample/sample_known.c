@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "io/json.h"
-#include "io/picture/image.h"
+#include "io/picture/image_write.h"
 #include "sample/sample_work.h"
 
 #include <stdlib.h>

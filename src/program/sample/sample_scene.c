@@ -1,4 +1,8 @@
 /* Pictures and files of the built-in scenes. */
+#include "io/colmap/colmap_parse.h"
+#include "io/colmap/colmap_read.h"
+#include "io/colmap/colmap_write.h"
+#include "io/picture/image_write.h"
 #include "sample/sample_scene.h"
 
 #include "base/context.h"
@@ -6,7 +10,6 @@
 #include "base/options.h"
 #include "base/rng.h"
 #include "io/exposure_file.h"
-#include "io/picture/image.h"
 #include "sample/sample_work.h"
 
 #include <math.h>

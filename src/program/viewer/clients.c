@@ -1,11 +1,11 @@
 /* The viewer's clients. What they want lies in mailboxes of one letter each; threads of theirs encode and send. Whoever
  * renders only ever waits for a mutex that is held for a few instructions, so that a slow client, or one that is gone,
  * slows nobody but itself. */
+#include "io/picture/image_write.h"
 #include "viewer/clients.h"
 
 #include "base/clock.h"
 #include "base/context.h"
-#include "io/picture/image.h"
 
 #include <stdlib.h>
 #include <unistd.h>

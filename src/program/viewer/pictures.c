@@ -1,4 +1,7 @@
 /* Pictures of what clients wish. */
+#include "io/picture/image_read.h"
+#include "io/picture/image_resize.h"
+#include "io/picture/image_write.h"
 #include "viewer/pictures.h"
 
 #include "base/clock.h"

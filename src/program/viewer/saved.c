@@ -1,9 +1,9 @@
 /* The last saved splat, for pages that draw it themselves. */
+#include "io/splat/cloud_spz.h"
 #include "viewer/saved.h"
 
 #include "io/splat/formats.h"
 #include "io/splat/packed.h"
-#include "io/splat/spz.h"
 #include "model/model.h"
 
 #include <stdlib.h>

@@ -41,21 +41,4 @@ typedef struct splat_colmap_model {
     splat_colmap_tracks *tracks;  /* to be read with the points, the caller's; NULL: skipped */
 } splat_colmap_model;
 
-/* Reads cameras (sorted by id) and images (in the file's order) of a folder, .bin before .txt. Every
- * camera model of COLMAP up to 4.1 is read; others fail with UNSUPPORTED. Unknown files (rigs.bin, frames.bin) are
- * ignored. Points are read separately. */
-splat_status splat_colmap_read(const char *folder, splat_colmap_model *model, splat_error *error);
-/* How many images a model's folder claims to hold, without reading them; 0 when that cannot be told. */
-uint64_t splat_colmap_count_images(const char *folder);
-/* points3D.bin, then .txt; neither present gives n_points = 0. Coordinates must be finite. Tracks are read when
- * model->tracks is set (zeros at first; splat_colmap_tracks_free, also after an error). */
-splat_status splat_colmap_read_points(const char *folder, splat_colmap_model *model, splat_error *error);
-void splat_colmap_tracks_free(splat_colmap_tracks *tracks);
-/* The camera of an id, or NULL. The model's cameras must be sorted by id, as splat_colmap_read leaves them. */
-const splat_colmap_camera *splat_colmap_find_camera(const splat_colmap_model *model, uint32_t id);
-void splat_colmap_free(splat_colmap_model *model);
-/* Writes cameras, images and points3D, as .bin and as .txt, atomically each, with the tracks that the model has: their
- * images must be the model's, with ids that count from 1. The cameras' models must be COLMAP's. */
-splat_status splat_colmap_write(const char *folder, const splat_colmap_model *model, splat_error *error);
-
 #endif

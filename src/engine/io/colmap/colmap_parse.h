@@ -55,6 +55,9 @@ splat_status splat_colmap_ids_finish(splat_colmap_ids *ids, const char *what, co
 /* One parser of one file: the bytes have a NUL after their end. Appends to the model. */
 typedef splat_status splat_colmap_parser(const char *path, const uint8_t *data, size_t size, splat_colmap_model *model,
                                          splat_error *error);
-splat_colmap_parser splat_colmap_parse_cameras_text, splat_colmap_parse_images_text, splat_colmap_parse_points_text;
+
+void splat_colmap_tracks_free(splat_colmap_tracks *tracks);
+/* The camera of an id, or NULL. The model's cameras must be sorted by id, as splat_colmap_read leaves them. */
+const splat_colmap_camera *splat_colmap_find_camera(const splat_colmap_model *model, uint32_t id);
 
 #endif

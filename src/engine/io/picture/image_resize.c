@@ -4,7 +4,7 @@
  * point and with 8-bit rows between the passes, so that photos are, byte for byte, what the trainers of the field load.
  */
 #include "io/picture/image.h"
-#include "io/picture/image_rows.h"
+#include "io/picture/image_resize.h"
 
 #include <math.h>
 #include <stdlib.h>

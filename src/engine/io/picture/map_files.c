@@ -1,8 +1,8 @@
 /* Depth and normals of a view as PNG, PFM and JSON. */
+#include "io/picture/image_write.h"
 #include "io/picture/map_files.h"
 
 #include "base/file.h"
-#include "io/picture/image.h"
 #include "io/json.h"
 #include "math/camera.h"
 

@@ -1,6 +1,6 @@
 /* Splats of GLB files: the one primitive with KHR_gaussian_splatting. Its accessors may hold floats or integers. */
 #include "io/json.h"
-#include "io/splat/glb_splat.h"
+#include "io/splat/cloud_glb_write.h"
 #include "io/splat/packed.h"
 
 #include <math.h>

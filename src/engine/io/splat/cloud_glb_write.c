@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/reader.h" /* refuses big-endian hosts: arrays are written as they stand in memory */
 #include "io/json.h"
-#include "io/splat/glb_splat.h"
+#include "io/splat/cloud_glb_write.h"
 #include "io/splat/packed.h"
 #include "math/color.h"
 #include "math/sh.h"

@@ -3,8 +3,8 @@
 #include "base/base64.h"
 #include "base/c_locale.h"
 #include "base/file.h"
+#include "io/splat/cloud_spz.h"
 #include "io/splat/formats.h"
-#include "io/splat/spz.h"
 #include "io/splat/viewer_page.inc"
 #include "io/svg/xml_text.h"
 

@@ -2,6 +2,7 @@
  * in it: rendered as 3DGS renders. */
 #include "io/splat/formats.h"
 #include "io/torch/torch_checkpoint.h"
+#include "io/torch/torch_tensor.h"
 
 #include <string.h>
 

@@ -2,8 +2,8 @@
  * bytes mean. docs/files.md has the numbers. Written in cloud_sog_write.c. */
 #include "base/file.h"
 #include "io/json.h"
+#include "io/splat/cloud_sog_write.h"
 #include "io/splat/packed.h"
-#include "io/splat/sog.h"
 #include "io/zip/zip.h"
 
 #include <math.h>

@@ -4,6 +4,9 @@
  * mesh and is no splat. */
 #include "io/splat/formats.h"
 #include "io/torch/torch_file.h"
+#include "io/torch/torch_read.h"
+#include "io/torch/torch_tensor.h"
+#include "io/torch/torch_values.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
  * float back. y points up, as in most scenes of USD: positions, rotations and harmonics are turned. */
 #include "base/c_locale.h"
 #include "base/file.h"
+#include "io/splat/cloud_usda_read.h"
 #include "io/splat/formats.h"
 #include "io/splat/packed.h"
-#include "io/splat/usda.h"
 
 #include <float.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * ParticleField3DGaussianSplat are kept. Half or float, whoever wrote it. */
 #include "base/file.h"
 #include "io/number.h"
+#include "io/splat/cloud_usda_read.h"
 #include "io/splat/packed.h"
-#include "io/splat/usda.h"
 
 #include <ctype.h>
 #include <stdlib.h>

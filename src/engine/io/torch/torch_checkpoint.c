@@ -2,6 +2,9 @@
  * 7 max_radii2D, 8 xyz_gradient_accum, then in some descendants their own sums of absolute gradients, and from the end:
  * denom, optimizer.state_dict(), spatial_lr_scale. */
 #include "io/torch/torch_checkpoint.h"
+#include "io/torch/torch_read.h"
+#include "io/torch/torch_tensor.h"
+#include "io/torch/torch_values.h"
 
 #include <math.h>
 #include <string.h>

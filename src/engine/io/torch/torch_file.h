@@ -78,28 +78,4 @@ struct splat_torch_value {
 
 typedef struct splat_torch_file splat_torch_file;
 
-/* Opens the file and reads everything but the numbers of the tensors, which stay on the disk (their checksums are
- * verified here, once). FORMAT: truncated, damaged, no file of torch.save. UNSUPPORTED: compressed entries, a name that
- * is not on the list, types without a meaning here. The file is open, and every value valid, until close. */
-splat_status splat_torch_file_open(const char *path, splat_torch_file **file, splat_error *error);
-void splat_torch_file_close(splat_torch_file *file);
-/* What was given to torch.save. */
-const splat_torch_value *splat_torch_file_root(const splat_torch_file *file);
-const char *splat_torch_file_path(const splat_torch_file *file);
-
-/* The value of a key of a dict, the item of a list or tuple, the tensor of a value; NULL when there is none or when the
- * value (NULL allowed) is of another kind. */
-const splat_torch_value *splat_torch_get(const splat_torch_value *dict, const char *key);
-const splat_torch_value *splat_torch_get_integer(const splat_torch_value *dict, int64_t key);
-const splat_torch_value *splat_torch_item(const splat_torch_value *list, size_t index);
-const splat_torch_tensor *splat_torch_tensor_of(const splat_torch_value *value);
-bool splat_torch_text_is(const splat_torch_value *value, const char *text);
-
-/* Copies the elements, row-major, as float32 into out[n]; ARGUMENT when n is not tensor->n. Thread-safe. */
-splat_status splat_torch_tensor_read_f32(const splat_torch_file *file, const splat_torch_tensor *tensor, float *out,
-                                         size_t n, splat_error *error);
-/* An int, float, bool, or a tensor of one element; FORMAT otherwise, naming `what`. */
-splat_status splat_torch_number(const splat_torch_file *file, const splat_torch_value *value, const char *what,
-                                double *number, splat_error *error);
-
 #endif

@@ -1,5 +1,8 @@
 /* The names that a pickle may mention, and what calling them means here: the list is the whole of what can happen. */
+#include "io/torch/torch_names.h"
 #include "io/torch/torch_parts.h"
+#include "io/torch/torch_values.h"
+#include "io/torch/torch_zip.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -65,7 +65,6 @@ void *splat_torch_grow(splat_torch_file *file, void *items, size_t *capacity, si
 /* FORMAT when the range leaves the file. */
 splat_status splat_torch_read_at(const splat_torch_file *file, uint64_t offset, void *out, size_t size,
                                  splat_error *error);
-size_t splat_torch_dtype_size(splat_torch_dtype dtype);
 /* For messages: text[size] from a hostile file, without control bytes. Returns text. */
 const char *splat_torch_printable(char *text, size_t size, const char *from, size_t from_size);
 
@@ -79,39 +78,5 @@ typedef struct splat_torch_source {
 } splat_torch_source;
 
 splat_status splat_torch_source_read(splat_torch_source *source, void *out, size_t size, splat_error *error);
-
-/* torch_values.c: a new node, and nodes in containers. `at` is the byte offset of the opcode, for messages. */
-splat_status splat_torch_node_make(splat_torch_file *file, splat_torch_kind kind, splat_torch_node **node,
-                                   splat_error *error);
-splat_status splat_torch_dict_set(splat_torch_file *file, splat_torch_node *dict, splat_torch_node *key,
-                                  splat_torch_node *value, uint64_t at, splat_error *error);
-/* Marks `part` as a part of `whole`, before it is stored there. */
-splat_status splat_torch_adopt(const splat_torch_file *file, splat_torch_node *whole, splat_torch_node *part,
-                               uint64_t at, splat_error *error);
-
-/* torch_zip.c: the directory and the folder of data.pkl; an entry by its name below the folder (NULL: none). */
-splat_status splat_torch_zip_open(splat_torch_file *file, splat_error *error);
-const splat_torch_entry *splat_torch_zip_find(const splat_torch_file *file, const char *name, size_t name_size);
-/* Where the bytes of an entry begin; its checksum is verified. Once an entry. */
-splat_status splat_torch_zip_locate(splat_torch_file *file, const splat_torch_entry *entry, uint64_t *offset,
-                                    splat_error *error);
-
-/* torch_pickle.c: one pickle, from PROTO to STOP. */
-splat_status splat_torch_pickle_read(splat_torch_file *file, splat_torch_source *source,
-                                     const splat_torch_value **root, splat_error *error);
-
-/* torch_names.c: what names mean. */
-splat_status splat_torch_name_find(splat_torch_file *file, const char *module, size_t module_size, const char *name,
-                                   size_t name_size, uint64_t at, splat_torch_node **node, splat_error *error);
-splat_status splat_torch_call(splat_torch_file *file, const splat_torch_node *function,
-                              const splat_torch_node *arguments, uint64_t at, splat_torch_node **result,
-                              splat_error *error);
-splat_status splat_torch_build(splat_torch_file *file, splat_torch_node *object, const splat_torch_node *state,
-                               uint64_t at, splat_error *error);
-/* ('storage', type, key, location, n[, view]) */
-splat_status splat_torch_persistent(splat_torch_file *file, const splat_torch_node *id, uint64_t at,
-                                    splat_torch_node **result, splat_error *error);
-/* NULL: none. */
-splat_torch_storage *splat_torch_storage_find(const splat_torch_file *file, const char *key, size_t key_size);
 
 #endif

@@ -1,5 +1,6 @@
 /* Values: making nodes, putting them into lists and dicts, and looking them up. */
 #include "io/torch/torch_parts.h"
+#include "io/torch/torch_values.h"
 
 #include <string.h>
 

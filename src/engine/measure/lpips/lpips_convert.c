@@ -1,4 +1,7 @@
 /* torchvision's backbone and lpips's heads, as users can get them, to the one file that splat_lpips_create reads. */
+#include "io/torch/torch_read.h"
+#include "io/torch/torch_tensor.h"
+#include "io/torch/torch_values.h"
 #include "measure/lpips/lpips_convert.h"
 
 #include "base/file.h"

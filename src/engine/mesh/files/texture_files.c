@@ -1,4 +1,6 @@
 /* Encoding, saving and finding the pages of textures. */
+#include "io/picture/image_read.h"
+#include "io/picture/image_write.h"
 #include "mesh/files/texture_files.h"
 
 #include "base/array.h"

@@ -1,8 +1,11 @@
 /* Views scaled down and encoded as JPEG. */
+#include "io/picture/image_read.h"
+#include "io/picture/image_resize.h"
+#include "io/picture/image_write.h"
 #include "report/page/run_pictures.h"
 
-#include "io/picture/image.h"
 #include "io/picture/colormap.h"
+#include "io/picture/image.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Going on from a chkpntN.pth of the published trainers. Host memory: one tensor and its moments at a time. */
 #include "base/file.h"
 #include "io/torch/torch_checkpoint.h"
+#include "io/torch/torch_tensor.h"
 #include "run/checkpoint/checkpoint.h"
 #include "train/parts/regularizer.h"
 #include "train/ranks/shards.h"

@@ -1,5 +1,6 @@
 /* Marching cubes of the density of a splat. */
 #include "base/context.h"
+#include "io/picture/image_write.h"
 #include "mesh/density/density_mesh.h"
 #include "mesh/mesh_clean_vertices.h"
 #include "model/model.h"
@@ -7,7 +8,6 @@
 #include "surface/extract/extract_density.h"
 #include "surface/extract/surface_gaussians.h"
 
-#include "io/picture/image.h"
 #include "math/sh.h"
 #include "mesh/nested_boxes.h"
 

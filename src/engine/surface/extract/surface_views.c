@@ -1,5 +1,6 @@
 /* The training views of a splat as depth, normals and plain colours; and points at the median depth. */
 #include "backend/memory.h"
+#include "io/picture/image_write.h"
 #include "model/model.h"
 #include "scene/dataset.h"
 #include "scene/scene.h"
@@ -8,7 +9,6 @@
 #include "surface/extract/surface_views.h"
 
 #include "base/rng.h"
-#include "io/picture/image.h"
 #include "math/camera.h"
 
 #include <math.h>

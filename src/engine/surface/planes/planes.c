@@ -2,6 +2,8 @@
  * view. Then the planes of an opened scene, with its photos at the size of the maps. */
 #include "base/context.h"
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
+#include "io/picture/image_resize.h"
 #include "math/camera.h"
 #include "scene/image_cache.h"
 #include "scene/scene.h"

@@ -1,7 +1,7 @@
 /* The refined mesh as a file beside its splat. */
 #include "base/file.h"
 #include "base/options.h"
-#include "io/picture/image.h"
+#include "io/picture/image_write.h"
 #include "io/splat/formats.h"
 #include "math/gaussian.h"
 #include "math/sh.h"

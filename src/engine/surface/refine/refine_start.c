@@ -2,7 +2,7 @@
  * whether the mesh belongs to the scene, and colours for a mesh that has none. */
 #include "base/options.h"
 #include "base/point_tree.h"
-#include "io/picture/image.h"
+#include "io/picture/image_write.h"
 #include "io/splat/formats.h"
 #include "math/camera.h"
 #include "math/sh.h"

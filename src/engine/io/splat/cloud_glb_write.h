@@ -1,6 +1,6 @@
 /* The names of KHR_gaussian_splatting (Khronos, ratified), which its reader and its writer share. */
-#ifndef SPLAT_IO_GLB_SPLAT_H
-#define SPLAT_IO_GLB_SPLAT_H
+#ifndef SPLAT_IO_CLOUD_GLB_WRITE_H
+#define SPLAT_IO_CLOUD_GLB_WRITE_H
 
 #include "io/glb/glb_file.h"
 #include "io/splat/formats.h"

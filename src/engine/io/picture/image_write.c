@@ -1,12 +1,13 @@
-/* Pictures out: PNG, to a file (atomically) or to memory, and renders as 8 bits. */
-#include "io/picture/image.h"
-
+/* Pictures out: PNG, to a file (atomically) or to memory, and renders as 8 bits; then JPEG and PFM. */
 #include "base/file.h"
 #include "io/picture/codec_memory.h"
+#include "io/picture/image.h"
+#include "io/picture/image_write.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
+#include <turbojpeg.h>
 
 /* libpng leaves by longjmp, so nothing that is needed afterwards lives in the function that calls setjmp. */
 typedef struct png_job {
@@ -161,4 +162,58 @@ void splat_image_from_planar(const float *planar, int width, int height, uint8_t
     size_t n = (size_t)width * (size_t)height;
     for (size_t c = 0; c < 3; c++)
         for (size_t i = 0; i < n; i++) rgb[3 * i + c] = splat_image_byte(planar[c * n + i]);
+}
+
+/* ---------------------------------------------------------------- JPEG
+ * JPEG encoding with libjpeg-turbo. */
+
+splat_status splat_jpeg_encode(const char *name, int width, int height, const uint8_t *rgb, int quality, uint8_t **data,
+                               size_t *size, splat_error *error)
+{
+    unsigned long length = tjBufSize(width, height, TJSAMP_444);
+    uint8_t *buffer = malloc(length);
+    tjhandle encoder = tjInitCompress();
+    splat_status status = SPLAT_OK;
+    bool done = buffer && encoder && tjCompress2(encoder, rgb, width, 0, height, TJPF_RGB, &buffer, &length, TJSAMP_444,
+                                                 quality, TJFLAG_NOREALLOC | TJFLAG_ACCURATEDCT) == 0;
+    if (!buffer || !encoder || (!done && splat_jpeg_is_memory(tjGetErrorStr2(encoder))))
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to encode %s", name);
+    else if (!done)
+        status = splat_fail(error, SPLAT_ERROR_INTERNAL, "%s cannot be encoded as JPEG: %s", name,
+                            tjGetErrorStr2(encoder));
+    if (encoder) tjDestroy(encoder);
+    if (status != SPLAT_OK) {
+        free(buffer);
+        return status;
+    }
+    uint8_t *fitted = realloc(buffer, length); /* tjBufSize is for the worst picture */
+    *data = fitted ? fitted : buffer;
+    *size = length;
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- PFM
+ * PFM: float pictures that OpenCV, ImageMagick, GIMP and tev open. A text header, then rows from the bottom to the top;
+ * the negative scale says little-endian. */
+
+splat_status splat_pfm_write(const char *path, int width, int height, int channels, const float *planar,
+                             splat_error *error)
+{
+    splat_save save;
+    size_t plane = (size_t)width * (size_t)height;
+    if (width < 1 || height < 1 || (channels != 1 && channels != 3))
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET,
+                             "a PFM of %d x %d pixels with %d channels cannot be written", width, height, channels);
+    SPLAT_TRY(splat_save_open(&save, path, error));
+    fprintf(save.stream, "%s\n%d %d\n-1.0\n", channels == 3 ? "PF" : "Pf", width, height);
+    for (int y = height; y-- > 0;) {
+        const float *row = planar + (size_t)y * (size_t)width;
+        if (channels == 1) {
+            fwrite(row, sizeof *row, (size_t)width, save.stream); /* base/reader.h holds us to little-endian hosts */
+            continue;
+        }
+        for (int x = 0; x < width; x++)
+            fwrite((float[]){row[x], row[plane + (size_t)x], row[2 * plane + (size_t)x]}, sizeof *row, 3, save.stream);
+    }
+    return splat_save_commit(&save, error);
 }

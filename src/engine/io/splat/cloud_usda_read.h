@@ -1,6 +1,6 @@
 /* USD text with one ParticleField3DGaussianSplat: what reads it. */
-#ifndef SPLAT_IO_USDA_H
-#define SPLAT_IO_USDA_H
+#ifndef SPLAT_IO_CLOUD_USDA_READ_H
+#define SPLAT_IO_CLOUD_USDA_READ_H
 
 #include "io/splat/cloud.h"
 

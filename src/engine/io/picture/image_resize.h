@@ -1,9 +1,10 @@
 /* A picture's rows one at a time, as they are decoded: composited and made narrower, so that a large picture is never
  * whole in memory. The same bytes as splat_image_composite and splat_image_resize give. */
-#ifndef SPLAT_IO_IMAGE_ROWS_H
-#define SPLAT_IO_IMAGE_ROWS_H
+#ifndef SPLAT_IO_IMAGE_RESIZE_H
+#define SPLAT_IO_IMAGE_RESIZE_H
 
 #include "base/error.h"
+#include "io/picture/image.h"
 
 /* The weights of every output sample of one axis: out[i] = sum over k of weight[i][k] in[first[i] + k]. */
 typedef struct splat_resize_axis {
@@ -22,5 +23,12 @@ void splat_resize_axis_row(const splat_resize_axis *axis, int out_width, const u
 /* rgba [n][4] over a background of 0 or 255 to rgb [n][3], which may be the same memory; truncate as
  * splat_image_composite. */
 void splat_image_composite_row(const uint8_t *rgba, size_t n, uint8_t background, bool truncate, uint8_t *rgb);
+
+/* Pillow's Image.resize(BICUBIC): a = -0.5, support widened when shrinking, horizontal pass first, 8-bit intermediate;
+ * RGBA is premultiplied around the passes as Pillow does. Equal to Pillow to 1/255. Replaces image->pixels. */
+splat_status splat_image_resize(splat_image *image, int width, int height, splat_error *error);
+/* RGBA over a background of 0 or 255: rgb a + bg (1 - a), truncated to 8 bits as the NeRF-synthetic loaders do, or
+ * rounded. */
+splat_status splat_image_composite(splat_image *image, uint8_t background, bool truncate, splat_error *error);
 
 #endif

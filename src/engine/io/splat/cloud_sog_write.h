@@ -1,6 +1,6 @@
 /* SOG: what its reader and its writer share. */
-#ifndef SPLAT_IO_SOG_H
-#define SPLAT_IO_SOG_H
+#ifndef SPLAT_IO_CLOUD_SOG_WRITE_H
+#define SPLAT_IO_CLOUD_SOG_WRITE_H
 
 #include "io/picture/webp.h"
 #include "io/splat/codebook.h"

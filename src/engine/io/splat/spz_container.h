@@ -1,7 +1,7 @@
 /* SPZ, Niantic's packed splats: about 20 to 64 bytes a Gaussian in six streams, compressed. Versions 2 and 3 are one
  * gzip, version 4 is a table of Zstandard frames. docs/files.md has the numbers. */
-#ifndef SPLAT_IO_SPZ_H
-#define SPLAT_IO_SPZ_H
+#ifndef SPLAT_IO_SPZ_CONTAINER_H
+#define SPLAT_IO_SPZ_CONTAINER_H
 
 #include "io/splat/cloud.h"
 
@@ -34,16 +34,5 @@ splat_status splat_spz_inflate(const char *path, const uint8_t *data, size_t siz
 /* A whole file from its header and streams, in malloc'd memory. Errors: MEMORY, UNSUPPORTED. */
 splat_status splat_spz_deflate(const splat_spz_header *header, const uint8_t *streams, uint8_t **data, size_t *size,
                                splat_error *error);
-
-/* The cloud of a whole file in memory, which `path` names in errors; *cloud is overwritten and, on failure, empty. What
- * it holds, from its first bytes. Errors: those of the header and the streams. */
-splat_status splat_spz_unpack(const char *path, const uint8_t *data, size_t size, splat_cloud *cloud,
-                              splat_error *error);
-splat_status splat_spz_describe(const char *path, const uint8_t *data, size_t size, splat_cloud_shape *shape,
-                                splat_error *error);
-
-/* A cloud as a file of version 3 or 4 in malloc'd memory; its filter must have been baked in. Errors: MEMORY,
- * UNSUPPORTED, ARGUMENT (positions too far from the origin, too many Gaussians). */
-splat_status splat_spz_pack(const splat_cloud *cloud, int version, uint8_t **data, size_t *size, splat_error *error);
 
 #endif

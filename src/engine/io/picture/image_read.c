@@ -1,9 +1,10 @@
 /* Reading pictures. The content decides the format; headers are judged before any pixel memory is asked for. */
 #include "io/picture/image.h"
+#include "io/picture/image_read.h"
 
 #include "base/file.h"
 #include "io/picture/codec_memory.h"
-#include "io/picture/image_rows.h"
+#include "io/picture/image_resize.h"
 
 #include <setjmp.h>
 #include <stdlib.h>
