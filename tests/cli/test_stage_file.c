@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "cli/stage_file.h"
+#include "pipeline/stage_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -67,28 +67,20 @@ static int try_rename(const char *from, const char *to)
     return fails() ? -1 : rename(from, to);
 }
 
-/* The program is no library: its file is compiled into the test, with the calls above. */
+/* The file is compiled into the test, with the calls above. */
 #define open(path, flags, ...) try_open(path, flags, (mode_t)(0 __VA_OPT__(+) __VA_ARGS__))
 #define write try_write
 #define fsync try_fsync
 #define close try_close
 #define rename try_rename
-#include "cli/stage_file.c"
+#include "pipeline/stage_file.c"
 #undef open
 #undef write
 #undef fsync
 #undef close
 #undef rename
 
-static char message[1024];
-
-void cli_error(const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
-}
+static splat_error failure;
 
 /* ---------------------------------------------------------------- the test */
 
@@ -97,11 +89,11 @@ void cli_error(const char *format, ...)
 
 static int save(int version)
 {
-    stage_file file = {.complete = version == 1, .seconds = version, .settings = json_object(),
+    splat_stage_file file = {.complete = version == 1, .seconds = version, .settings = json_object(),
                        .inputs = json_object(), .results = json_object()};
-    stage_json_set_text(file.settings, "regularization", version ? "sdf" : "density");
-    int code = stage_file_write(PATH, "coarse", &file);
-    stage_file_free(&file);
+    splat_stage_json_set_text(file.settings, "regularization", version ? "sdf" : "density");
+    int code = splat_stage_file_write(PATH, "coarse", &file, &failure);
+    splat_stage_file_free(&file);
     return code;
 }
 
@@ -122,26 +114,27 @@ static void every_call_may_fail(void **state)
     for (int i = 0; i < 2; i++) {
         half = i == 1;
         for (fail_at = 1;; fail_at++) {
-            stage_file file;
+            splat_stage_file file;
             int at = fail_at, before = entries_of("/proc/self/fd");
             fail_at = 0;
-            assert_int_equal(save(0), CLI_OK);
+            assert_int_equal(save(0), SPLAT_OK);
             fail_at = at;
             n_calls = 0;
-            message[0] = '\0';
+            failure = (splat_error){0};
             int code = save(1), n = n_calls;
             assert_int_equal(entries_of("/proc/self/fd"), before);
             assert_int_equal(entries_of(FOLDER), 1); /* no temporary */
-            assert_int_equal(stage_file_read(PATH, "coarse", &file), STAGE_FILE_READ);
-            assert_int_equal(file.complete, code == CLI_OK);
-            assert_string_equal(stage_json_text(file.settings, "regularization"), code == CLI_OK ? "sdf" : "density");
-            stage_file_free(&file);
+            assert_int_equal(splat_stage_file_read(PATH, "coarse", &file), SPLAT_STAGE_FILE_READ);
+            assert_int_equal(file.complete, code == SPLAT_OK);
+            assert_string_equal(splat_stage_json_text(file.settings, "regularization"),
+                                code == SPLAT_OK ? "sdf" : "density");
+            splat_stage_file_free(&file);
             if (n < at) {
-                assert_int_equal(code, CLI_OK);
+                assert_int_equal(code, SPLAT_OK);
                 break;
             }
-            assert_int_equal(code, CLI_FAILED);
-            assert_string_equal(message, "cannot write " PATH ": No space left on device");
+            assert_int_equal(code, SPLAT_ERROR_IO);
+            assert_string_equal(failure.message, "cannot write " PATH ": No space left on device");
         }
         assert_int_equal(fail_at, 6); /* open, write, fsync, close, rename, and none */
     }
@@ -152,9 +145,9 @@ static void a_torn_file_is_damaged(void **state)
 {
     (void)state;
     static char text[4096];
-    stage_file file;
+    splat_stage_file file;
     fail_at = 0;
-    assert_int_equal(save(1), CLI_OK);
+    assert_int_equal(save(1), SPLAT_OK);
     FILE *in = fopen(PATH, "rb");
     assert_non_null(in);
     size_t size = fread(text, 1, sizeof text, in);
@@ -165,8 +158,8 @@ static void a_torn_file_is_damaged(void **state)
         assert_non_null(out);
         assert_int_equal(fwrite(text, 1, n, out), n);
         fclose(out);
-        assert_int_equal(stage_file_read(PATH, "coarse", &file), STAGE_FILE_DAMAGED);
-        stage_file_free(&file);
+        assert_int_equal(splat_stage_file_read(PATH, "coarse", &file), SPLAT_STAGE_FILE_DAMAGED);
+        splat_stage_file_free(&file);
     }
 }
 

@@ -87,10 +87,6 @@ typedef struct cli_session {
     cli_outcome *outcome;           /* NULL: nobody asks */
 } cli_session;
 
-/* The N of chkpntN.splatsmith, -1 for another name; the highest one in a folder, -1 without any. */
-int cli_checkpoint_number(const char *name);
-int cli_newest_checkpoint(const char *folder);
-
 /* The exposure.json of the splat that was found: beside it, else in the model folder. False: it has none. */
 bool cli_session_find_exposures(const cli_session *session, const cli_line *line, char path[CLI_PATH_MAX]);
 /* Finds the PLY by -m and --iteration, or by --ply; in a folder without one the newest checkpoint. Fills ply and

@@ -25,7 +25,7 @@ typedef struct stage_run {
     int exit_code;
     char folder[CLI_PATH_MAX], aside[CLI_PATH_MAX]; /* aside: where an earlier result waits */
     char path[CLI_PATH_MAX];                        /* of stage.json */
-    stage_file file;
+    splat_stage_file file;
 } stage_run;
 
 typedef struct pipeline_run {
@@ -137,8 +137,8 @@ static int check_folder(const char *folder)
 static int lock_folder(pipeline_run *r)
 {
     splat_error error;
-    if (splat_folder_lock(r->p.folder, &r->lock, &error) != SPLAT_OK) return cli_report(&error);
-    json_t *before = stage_json_load(r->overview); /* of no run, or damaged: NULL */
+    if (splat_folder_lock(r->p.at.folder, &r->lock, &error) != SPLAT_OK) return cli_report(&error);
+    json_t *before = splat_stage_json_load(r->overview); /* of no run, or damaged: NULL */
     r->files_before = json_incref(json_object_get(before, "files"));
     r->files = json_array();
     json_decref(before);
@@ -149,18 +149,20 @@ static bool stage_paths(pipeline_run *r, size_t i)
 {
     char name[64];
     stage_run *s = &r->stages[i];
-    snprintf(name, sizeof name, "%s.previous", pipeline_stages[i].name);
-    return cli_path_join(s->folder, r->p.folder, pipeline_stages[i].name) &&
-           cli_path_join(s->aside, r->p.folder, name) && cli_path_join(s->path, s->folder, "stage.json");
+    snprintf(name, sizeof name, "%s.previous", pipeline_stages[i].product.name);
+    return cli_path_join(s->folder, r->p.at.folder, pipeline_stages[i].product.name) &&
+           cli_path_join(s->aside, r->p.at.folder, name) && cli_path_join(s->path, s->folder, "stage.json");
 }
 
 /* The splat that the command line names instead of stages. */
 static int find_given_splat(pipeline *p)
 {
-    const cli_line *v = p->line;
-    if (v->pipeline->coarse_checkpoint) return pipeline_find_splat(v->pipeline->coarse_checkpoint, -1, &p->splat);
-    return v->model->gs_output_dir ? pipeline_find_splat(v->model->gs_output_dir, v->model->iteration, &p->splat)
-                                   : CLI_OK;
+    const char *later = p->line->pipeline->coarse_checkpoint, *splat = p->line->model->gs_output_dir;
+    const int iteration = later ? -1 : p->line->model->iteration;
+    splat_error error;
+    if (!later && !splat) return CLI_OK;
+    splat_status status = splat_pipeline_find_splat(later ? later : splat, iteration, &p->at.splat, &error);
+    return status == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
 /* All stages before the first: a mistake in the options of the last must not wait for hours. */
@@ -184,9 +186,9 @@ static int check_stages(const pipeline_run *r)
 static int prepare(pipeline_run *r)
 {
     pipeline *p = &r->p;
-    if (!choose_folder(p->line, p->folder) || !cli_path_join(r->overview, p->folder, "pipeline.json"))
+    if (!choose_folder(p->line, p->at.folder) || !cli_path_join(r->overview, p->at.folder, "pipeline.json"))
         return CLI_USAGE;
-    if (!realpath(p->line->scene->source_path, p->scene)) {
+    if (!realpath(p->line->scene->source_path, p->at.scene)) {
         cli_error("cannot open the scene %s: %s", p->line->scene->source_path, strerror(errno));
         return CLI_FAILED;
     }
@@ -194,8 +196,8 @@ static int prepare(pipeline_run *r)
         if (!stage_paths(r, i)) return CLI_USAGE;
     int code = find_given_splat(p);
     if (code == CLI_OK) code = check_stages(r);
-    if (code == CLI_OK) code = create_folders(p->folder);
-    if (code == CLI_OK) code = check_folder(p->folder);
+    if (code == CLI_OK) code = create_folders(p->at.folder);
+    if (code == CLI_OK) code = check_folder(p->at.folder);
     return code == CLI_OK ? lock_folder(r) : code;
 }
 
@@ -219,7 +221,7 @@ static json_t *stage_row(const stage_run *s, const char *name)
 static double cameras_seconds(const pipeline_run *r)
 {
     const char *stage;
-    json_t *row, *root = stage_json_load(r->p.cameras);
+    json_t *row, *root = splat_stage_json_load(r->p.at.cameras);
     double seconds = 0;
     json_object_foreach(json_object_get(root, "stages"), stage, row)
         seconds += json_number_value(json_object_get(row, "seconds"));
@@ -249,14 +251,15 @@ static int write_overview(const pipeline_run *r)
     json_t *root = json_object(), *rows = json_array();
     json_object_set_new(root, "format", json_string("splatsmith pipeline"));
     json_object_set_new(root, "version", json_string(splat_version()));
-    if (r->command) stage_json_set_text(root, "command", r->command);
-    stage_json_set_text(root, "scene", r->p.scene);
+    if (r->command) splat_stage_json_set_text(root, "command", r->command);
+    splat_stage_json_set_text(root, "scene", r->p.at.scene);
     if (r->cameras != WAITING) json_array_append_new(rows, cameras_row(r));
     for (size_t i = 0; i < pipeline_n_stages; i++)
-        json_array_append_new(rows, stage_row(&r->stages[i], pipeline_stages[i].name));
+        json_array_append_new(rows, stage_row(&r->stages[i], pipeline_stages[i].product.name));
     json_object_set_new(root, "stages", rows);
     json_object_set(root, "files", r->files);
-    return stage_json_write(r->overview, root);
+    splat_error error;
+    return splat_stage_json_write(r->overview, root, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
 /* ---------------------------------------------------------------- memory of the process */
@@ -288,7 +291,7 @@ static uint64_t host_peak(void)
 static int settle_aside(const stage_run *s, bool complete)
 {
     if (!cli_path_exists(s->aside)) return CLI_OK;
-    if (complete || pipeline_has_checkpoint(s->folder)) return cli_delete_folder(s->aside);
+    if (complete || splat_pipeline_has_checkpoint(s->folder)) return cli_delete_folder(s->aside);
     int code = cli_delete_folder(s->folder);
     if (code != CLI_OK || rename(s->aside, s->folder) == 0) return code;
     cli_error("cannot rename %s to %s: %s", s->aside, s->folder, strerror(errno));
@@ -305,8 +308,8 @@ static int put_aside(const stage_run *s)
 /* What the stage begins with must not go with its old folder. */
 static int check_inputs_outside(const pipeline *p, const stage_run *s)
 {
-    const char *inside = cli_lies_in(p->scene, s->folder)        ? p->scene
-                         : cli_lies_in(p->splat.file, s->folder) ? p->splat.file
+    const char *inside = cli_lies_in(p->at.scene, s->folder)        ? p->at.scene
+                         : cli_lies_in(p->at.splat.file, s->folder) ? p->at.splat.file
                                                                  : NULL;
     if (!inside) return CLI_OK;
     cli_error("%s lies in %s, which this stage has to write; name another folder with -o", inside, s->folder);
@@ -316,8 +319,8 @@ static int check_inputs_outside(const pipeline *p, const stage_run *s)
 typedef enum decision { START, GO_ON, SKIP } decision;
 
 /* What to do, and why when there is a reason to tell. `s->file` is what stage.json says. */
-static decision decide(pipeline_run *r, size_t i, stage_file_state found, const stage_file *wanted, char reason[],
-                       size_t size)
+static decision decide(pipeline_run *r, size_t i, splat_stage_file_state found, const splat_stage_file *wanted,
+                       char reason[], size_t size)
 {
     const pipeline_stage *stage = &pipeline_stages[i];
     const stage_run *s = &r->stages[i];
@@ -325,16 +328,17 @@ static decision decide(pipeline_run *r, size_t i, stage_file_state found, const 
     reason[0] = '\0';
     if (r->p.line->output->delete_first)
         snprintf(reason, size, "--delete_first");
-    else if (found == STAGE_FILE_DAMAGED)
+    else if (found == SPLAT_STAGE_FILE_DAMAGED)
         snprintf(reason, size, "%s is damaged", s->path);
-    else if (found == STAGE_FILE_ABSENT && cli_path_exists(s->folder))
+    else if (found == SPLAT_STAGE_FILE_ABSENT && cli_path_exists(s->folder))
         snprintf(reason, size, "%s is missing", s->path);
-    if (reason[0] || found == STAGE_FILE_ABSENT) return START;
+    if (reason[0] || found == SPLAT_STAGE_FILE_ABSENT) return START;
     pipeline_difference(stage, &s->file, wanted, reason, size);
     if (reason[0]) return START;
     if (!s->file.complete)
-        return (stage->makes & PIPELINE_SPLAT) && pipeline_has_checkpoint(s->folder) ? GO_ON : START;
-    if (pipeline_take_results(&r->p, stage, s->folder, s->file.results, missing)) return SKIP;
+        return (stage->product.makes & SPLAT_PIPELINE_SPLAT) && splat_pipeline_has_checkpoint(s->folder) ? GO_ON
+                                                                                                         : START;
+    if (splat_pipeline_take_results(&r->p.at, &stage->product, s->folder, s->file.results, missing)) return SKIP;
     snprintf(reason, size, "its result %s is missing", missing);
     return START;
 }
@@ -343,37 +347,60 @@ static decision decide(pipeline_run *r, size_t i, stage_file_state found, const 
 static void remove_checkpoints(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s)
 {
     static const char *const wanted[] = {"checkpoint_interval", "checkpoint_iterations"};
-    const char *result = pipeline_result_path(s->file.results), *dot = strrchr(result, '.');
-    if (!(stage->makes & PIPELINE_SPLAT) || cli_first_given(r->p.line, wanted, 2) || !dot || strcmp(dot, ".ply") != 0)
+    const char *result = splat_pipeline_result_path(s->file.results), *dot = strrchr(result, '.');
+    if (!(stage->product.makes & SPLAT_PIPELINE_SPLAT) || cli_first_given(r->p.line, wanted, 2) || !dot ||
+        strcmp(dot, ".ply") != 0)
         return;
-    pipeline_remove_checkpoints(s->folder, 0);
+    splat_pipeline_remove_checkpoints(s->folder, 0);
 }
 
 /* A run that is killed leaves unfinished files, and checkpoints that nobody asked for; a run deletes all but the two
  * last of its interval, and one that was killed in between leaves three. */
 static void tidy_complete(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s,
-                          const stage_file *wanted)
+                          const splat_stage_file *wanted)
 {
     static const char interval[] = "checkpoint_interval";
-    const char *had = stage_json_text(s->file.settings, interval);
-    bool is_own = !cli_given(r->p.line, interval) && strcmp(had, stage_json_text(wanted->settings, interval)) == 0;
-    pipeline_delete_temporaries(s->folder);
-    if (stage_json_text(s->file.settings, "checkpoint_iterations")[0]) return;
+    const char *had = splat_stage_json_text(s->file.settings, interval);
+    bool is_own = !cli_given(r->p.line, interval) &&
+                  strcmp(had, splat_stage_json_text(wanted->settings, interval)) == 0;
+    splat_pipeline_delete_temporaries(s->folder);
+    if (splat_stage_json_text(s->file.settings, "checkpoint_iterations")[0]) return;
     if (is_own) remove_checkpoints(r, stage, s);
-    else if (stage->makes & PIPELINE_SPLAT) pipeline_remove_checkpoints(s->folder, 2);
+    else if (stage->product.makes & SPLAT_PIPELINE_SPLAT) splat_pipeline_remove_checkpoints(s->folder, 2);
 }
 
 /* The result exists: a figure that cannot be had is no reason to make it again. */
 static void measure(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s, const cli_line *line)
 {
     if (stage->measure && stage->measure(&r->p, s->file.results, line) != CLI_OK)
-        cli_notice("the result of the stage %s could not be measured on the test views", stage->name);
+        cli_notice("the result of the stage %s could not be measured on the test views", stage->product.name);
 }
 
 /* Pages see which stage works, also where it is none that trains. */
 static void show_stage(const pipeline_run *r, size_t i)
 {
-    if (r->p.viewer) splat_viewer_watch(r->p.viewer, NULL, pipeline_stages[i].name, NULL);
+    if (r->p.viewer) splat_viewer_watch(r->p.viewer, NULL, pipeline_stages[i].product.name, NULL);
+}
+
+static int write_file(const stage_run *s, const pipeline_stage *stage)
+{
+    splat_error error;
+    splat_status status = splat_stage_file_write(s->path, stage->product.name, &s->file, &error);
+    return status == SPLAT_OK ? CLI_OK : cli_report(&error);
+}
+
+/* The results of the finished stage, with the figures of its run. */
+static int collect(const pipeline_run *r, const pipeline_stage *stage, stage_run *s, const stage_line *v)
+{
+    splat_error error;
+    if (splat_pipeline_collect(&r->p.at, &stage->product, s->folder, &s->file.results, &error) != SPLAT_OK) {
+        cli_report(&error);
+        return CLI_FAILED;
+    }
+    if (v->outcome.psnr_iteration) json_object_set_new(s->file.results, "test_psnr", json_real(v->outcome.psnr));
+    measure(r, stage, s, &v->line);
+    s->file.complete = true;
+    return CLI_OK;
 }
 
 /* The command of the stage, and its file before and after. */
@@ -381,7 +408,7 @@ static int execute(pipeline_run *r, size_t i, stage_line *v)
 {
     const pipeline_stage *stage = &pipeline_stages[i];
     stage_run *s = &r->stages[i];
-    int code = stage_file_write(s->path, stage->name, &s->file);
+    int code = write_file(s, stage);
     if (code == CLI_OK) code = write_overview(r);
     if (code != CLI_OK) return code;
     reset_host_peak();
@@ -392,14 +419,9 @@ static int execute(pipeline_run *r, size_t i, stage_line *v)
     s->file.seconds += cli_seconds() - begin;
     if (v->outcome.peak_bytes > s->file.peak_bytes) s->file.peak_bytes = v->outcome.peak_bytes;
     if (host > s->file.host_peak_bytes) s->file.host_peak_bytes = host;
-    if (code == CLI_OK) {
-        s->file.results = pipeline_results(&r->p, stage, s->folder, &v->outcome);
-        if (s->file.results) measure(r, stage, s, &v->line);
-        s->file.complete = s->file.results != NULL;
-        if (!s->file.complete) code = CLI_FAILED;
-    }
+    if (code == CLI_OK) code = collect(r, stage, s, v);
     if (!cli_path_exists(s->folder)) return code; /* the folder went; nothing to note in it */
-    int written = stage_file_write(s->path, stage->name, &s->file);
+    int written = write_file(s, stage);
     if (written != CLI_OK) s->file.complete = false;
     return code == CLI_OK ? written : code;
 }
@@ -417,8 +439,9 @@ static int start_stage(pipeline_run *r, size_t i, decision what, stage_line *v)
         if (what == GO_ON) v->line.run->start_checkpoint = "latest";
         code = execute(r, i, v);
     }
-    if (code == CLI_OK && !pipeline_take_results(&r->p, stage, s->folder, s->file.results, missing)) {
-        cli_error("the result of the stage %s, %s, is missing", stage->name, missing);
+    if (code == CLI_OK &&
+        !splat_pipeline_take_results(&r->p.at, &stage->product, s->folder, s->file.results, missing)) {
+        cli_error("the result of the stage %s, %s, is missing", stage->product.name, missing);
         code = CLI_FAILED;
     }
     if (code == CLI_OK) remove_checkpoints(r, stage, s);
@@ -431,39 +454,47 @@ static int work_on_stage(pipeline_run *r, size_t i, stage_line *v)
 {
     const pipeline_stage *stage = &pipeline_stages[i];
     stage_run *s = &r->stages[i];
-    stage_file wanted = {0};
+    splat_stage_file wanted = {0};
     char reason[2 * CLI_PATH_MAX + 64], time_text[32]; /* at most two paths */
     (void)rmdir(s->folder); /* an empty one is of a run that was killed before its first file */
-    stage_file_state found = stage_file_read(s->path, stage->name, &s->file);
+    splat_stage_file_state found = splat_stage_file_read(s->path, stage->product.name, &s->file);
     int code = settle_aside(s, s->file.complete); /* of a run that was killed */
     if (code == CLI_OK && !s->file.complete) {
-        stage_file_free(&s->file);
-        found = stage_file_read(s->path, stage->name, &s->file);
+        splat_stage_file_free(&s->file);
+        found = splat_stage_file_read(s->path, stage->product.name, &s->file);
     }
     if (code == CLI_OK) code = pipeline_stage_begin(&r->p, stage, s->folder, v);
     if (code == CLI_OK) code = pipeline_describe(&r->p, stage, &v->line, &wanted);
     if (code != CLI_OK) {
-        stage_file_free(&wanted);
+        splat_stage_file_free(&wanted);
         return code;
     }
     decision what = decide(r, i, found, &wanted, reason, sizeof reason);
     if (what == SKIP) {
         s->state = DONE_BEFORE;
         tidy_complete(r, stage, s, &wanted);
-        cli_say("[%zu/%zu] %s: done before, in %s", i + 1, pipeline_n_stages, stage->name,
+        cli_say("[%zu/%zu] %s: done before, in %s", i + 1, pipeline_n_stages, stage->product.name,
                 cli_duration(s->file.seconds, time_text));
-        stage_file_free(&wanted);
+        splat_stage_file_free(&wanted);
         return CLI_OK;
     }
-    if (reason[0]) cli_notice("%s runs again: %s", stage->name, reason);
-    cli_say("[%zu/%zu] %s%s", i + 1, pipeline_n_stages, stage->name,
+    if (reason[0]) cli_notice("%s runs again: %s", stage->product.name, reason);
+    cli_say("[%zu/%zu] %s%s", i + 1, pipeline_n_stages, stage->product.name,
             what == GO_ON ? ": goes on from its last checkpoint" : "");
     wanted.seconds = what == GO_ON ? s->file.seconds : 0;
     wanted.peak_bytes = what == GO_ON ? s->file.peak_bytes : 0;
     wanted.host_peak_bytes = what == GO_ON ? s->file.host_peak_bytes : 0;
-    stage_file_free(&s->file);
+    splat_stage_file_free(&s->file);
     s->file = wanted;
     return start_stage(r, i, what, v);
+}
+
+static int publish(const pipeline_run *r, size_t i)
+{
+    splat_error error;
+    splat_status status = splat_pipeline_publish(&r->p.at, &pipeline_stages[i].product, r->stages[i].file.results,
+                                                 r->files, &error);
+    return status == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
 static int run_stage(pipeline_run *r, size_t i)
@@ -472,7 +503,8 @@ static int run_stage(pipeline_run *r, size_t i)
     stage_run *s = &r->stages[i];
     if (pipeline_is_skipped(&pipeline_stages[i], r->p.line, name)) {
         s->state = LEFT_OUT;
-        cli_say("[%zu/%zu] %s: left out, as --%s says", i + 1, pipeline_n_stages, pipeline_stages[i].name, name);
+        cli_say("[%zu/%zu] %s: left out, as --%s says", i + 1, pipeline_n_stages, pipeline_stages[i].product.name,
+                name);
         return CLI_OK;
     }
     stage_line *v = calloc(1, sizeof *v);
@@ -484,7 +516,7 @@ static int run_stage(pipeline_run *r, size_t i)
     cli_line_free(&v->line);
     free(v);
     s->exit_code = code;
-    if (code == CLI_OK) code = s->exit_code = pipeline_publish(&r->p, &pipeline_stages[i], s->file.results, r->files);
+    if (code == CLI_OK) code = s->exit_code = publish(r, i);
     if (code != CLI_OK)
         s->state = code >= 128 ? STOPPED : FAILED;
     else if (s->state == RUNNING)
@@ -517,18 +549,18 @@ static void print_table(const pipeline_run *r)
         const stage_run *s = &r->stages[i];
         char time_text[32], peak[32], host[32], quality[32], text[CLI_TEXT_MAX];
         if (s->state == WAITING || s->state == LEFT_OUT) {
-            cli_say("%-8s %s", pipeline_stages[i].name, state_names[s->state]);
+            cli_say("%-8s %s", pipeline_stages[i].product.name, state_names[s->state]);
             continue;
         }
-        cli_say("%-8s %-12s %9s %9s %9s  %-9s %s", pipeline_stages[i].name, state_names[s->state],
+        cli_say("%-8s %-12s %9s %9s %9s  %-9s %s", pipeline_stages[i].product.name, state_names[s->state],
                 cli_duration(s->file.seconds, time_text), cli_bytes(s->file.peak_bytes, peak),
-                cli_bytes(s->file.host_peak_bytes, host), pipeline_quality_text(s->file.results, quality),
-                pipeline_result_text(&r->p, s->file.results, text));
-        if (s->file.results) cli_say("  %s/%s", r->p.folder, pipeline_result_path(s->file.results));
+                cli_bytes(s->file.host_peak_bytes, host), splat_pipeline_quality_text(s->file.results, quality),
+                splat_pipeline_result_text(&r->p.at, s->file.results, text));
+        if (s->file.results) cli_say("  %s/%s", r->p.at.folder, splat_pipeline_result_path(s->file.results));
     }
     if (json_array_size(r->files)) cli_say("Results:");
     for (size_t i = 0; i < json_array_size(r->files); i++)
-        cli_say("  %s/%s", r->p.folder, json_string_value(json_array_get(r->files, i)));
+        cli_say("  %s/%s", r->p.at.folder, json_string_value(json_array_get(r->files, i)));
 }
 
 /* Photos alone get a scene of their own in the folder, which all stages take instead. */
@@ -536,15 +568,15 @@ static int find_cameras(pipeline_run *r)
 {
     static char folder[CLI_PATH_MAX];
     if (!cli_needs_cameras(r->p.line)) return CLI_OK;
-    if (!cli_cameras_folder(r->p.line, r->p.folder, folder)) return CLI_USAGE;
+    if (!cli_cameras_folder(r->p.line, r->p.at.folder, folder)) return CLI_USAGE;
     int code = cli_find_cameras(r->p.line, r->p.line->scene->source_path, folder, &r->cameras_info);
     r->cameras = code >= 128 ? STOPPED : code != CLI_OK ? FAILED
                  : r->cameras_info.is_done_before ? DONE_BEFORE : COMPLETE;
     r->cameras_code = code;
     if (code != CLI_OK) return code;
     cli_take_cameras(r->p.line, folder);
-    if (!cli_path_join(r->p.cameras, folder, "cameras.json")) return CLI_USAGE;
-    if (realpath(folder, r->p.scene)) return CLI_OK;
+    if (!cli_path_join(r->p.at.cameras, folder, "cameras.json")) return CLI_USAGE;
+    if (realpath(folder, r->p.at.scene)) return CLI_OK;
     cli_error("cannot open the scene %s: %s", folder, strerror(errno));
     return CLI_FAILED;
 }
@@ -554,11 +586,11 @@ static int run_stages(pipeline_run *r)
     int code = write_overview(r);
     if (code == CLI_OK && cli_viewer_is_wanted(r->p.line))
         code = cli_viewer_open(r->p.line, r->p.line->page->port, cli_names_value(r->p.line, "viewer"),
-                               r->p.folder, &r->p.viewer);
+                               r->p.at.folder, &r->p.viewer);
     if (code == CLI_OK && r->p.viewer) cli_viewer_tell(r->p.line, r->p.viewer);
     if (code == CLI_OK) code = find_cameras(r);
     for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) code = run_stage(r, i);
-    if (code == CLI_OK) pipeline_unpublish(&r->p, r->files_before, r->files);
+    if (code == CLI_OK) splat_pipeline_unpublish(&r->p.at, r->files_before, r->files);
     int written = write_overview(r);
     if (code == CLI_OK) code = written;
     splat_viewer_close(r->p.viewer);
@@ -581,7 +613,7 @@ int cmd_pipeline(cli_line *line)
         if (code == CLI_OK) code = run_stages(r);
         json_decref(r->files);
         json_decref(r->files_before);
-        for (size_t i = 0; i < pipeline_n_stages; i++) stage_file_free(&r->stages[i].file);
+        for (size_t i = 0; i < pipeline_n_stages; i++) splat_stage_file_free(&r->stages[i].file);
         splat_folder_unlock(r->lock);
         free(r->command);
     } else {

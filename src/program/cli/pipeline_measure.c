@@ -31,10 +31,10 @@ int pipeline_measure_mesh(const pipeline *p, json_t *results, const cli_line *gi
     cli_line line = *given;
     cli_model model = *given->model;
     cli_session session = {.outcome = NULL};
-    model.model_path = p->splat.folder[0] ? p->splat.folder : NULL; /* its photos, their size and the split */
+    model.model_path = p->at.splat.folder[0] ? p->at.splat.folder : NULL; /* its photos, their size and the split */
     model.ply = NULL;
     line.model = &model;
-    if (!cli_path_join(mesh, p->folder, pipeline_result_path(results))) return CLI_USAGE;
+    if (!cli_path_join(mesh, p->at.folder, splat_pipeline_result_path(results))) return CLI_USAGE;
     int code = cli_context_create(&line, &session.context);
     if (code == CLI_OK) code = cli_session_open_scene(&session, &line, false);
     if (code == CLI_OK && session.scene_info.n_test > 0) code = evaluate(&session, mesh, results);

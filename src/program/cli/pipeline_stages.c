@@ -13,9 +13,9 @@
 
 static void begin_with_splat(const pipeline *p, cli_line *line)
 {
-    line->model->model_path = p->splat.folder[0] ? p->splat.folder : NULL;
-    line->model->ply = p->splat.file;
-    line->model->iteration = p->splat.iteration;
+    line->model->model_path = p->at.splat.folder[0] ? p->at.splat.folder : NULL;
+    line->model->ply = p->at.splat.file;
+    line->model->iteration = p->at.splat.iteration;
 }
 
 static void preset_train(cli_line *line)
@@ -47,11 +47,11 @@ static void fill_mesh(const pipeline *p, const char *folder, stage_line *stage)
 
 static void fill_refine(const pipeline *p, const char *folder, stage_line *stage)
 {
-    stage->line.model->mesh_file = p->mesh;
-    stage->line.model->gs_output_dir = p->splat.folder[0] ? p->splat.folder : p->splat.file;
-    const char *dot = strrchr(p->splat.file, '.');
+    stage->line.model->mesh_file = p->at.mesh;
+    stage->line.model->gs_output_dir = p->at.splat.folder[0] ? p->at.splat.folder : p->at.splat.file;
+    const char *dot = strrchr(p->at.splat.file, '.');
     if (dot && strcmp(dot, ".ply") == 0) /* a checkpoint is the newest */
-        stage->line.model->iteration = p->splat.iteration;
+        stage->line.model->iteration = p->at.splat.iteration;
     stage->line.output->path = folder;
     if (p->line->pipeline->low_poly || p->line->pipeline->high_poly)
         stage->line.refine->gaussians_per_triangle = p->line->pipeline->low_poly ? "6" : "1";
@@ -61,11 +61,11 @@ static void fill_refine(const pipeline *p, const char *folder, stage_line *stage
 static void fill_texture(const pipeline *p, const char *folder, stage_line *stage)
 {
     char *split = stage->path + 2 * CLI_PATH_MAX;
-    stage->line.model->model_path = p->is_bound ? p->splat.folder : p->mesh;
+    stage->line.model->model_path = p->at.is_bound ? p->at.splat.folder : p->at.mesh;
     snprintf(stage->path, 2 * CLI_PATH_MAX, "%s/textured.glb%s%s%s", folder, p->line->pipeline->export_obj ? "," : "",
              p->line->pipeline->export_obj ? folder : "", p->line->pipeline->export_obj ? "/textured.obj" : "");
     stage->line.output->path = stage->path;
-    if (p->is_bound || !p->splat.folder[0] || !cli_path_join(split, p->splat.folder, "split.json")) return;
+    if (p->at.is_bound || !p->at.splat.folder[0] || !cli_path_join(split, p->at.splat.folder, "split.json")) return;
     if (cli_path_exists(split)) stage->line.scene->split_file = split;
 }
 
@@ -78,8 +78,8 @@ static int check_train(const pipeline *p, const cli_line *line)
 /* Before the first stage has run, its last iteration is what it will be asked for. */
 static int check_coarse(const pipeline *p, const cli_line *line)
 {
-    bool trains = !p->splat.file[0] && cli_given(p->line, "iterations");
-    return cli_check_coarse(line, trains ? p->line->train->iterations : p->splat.iteration);
+    bool trains = !p->at.splat.file[0] && cli_given(p->line, "iterations");
+    return cli_check_coarse(line, trains ? p->line->train->iterations : p->at.splat.iteration);
 }
 
 static int check_mesh(const pipeline *p, const cli_line *line)
@@ -107,14 +107,15 @@ static int check_texture(const pipeline *p, const cli_line *line)
 }
 
 const pipeline_stage pipeline_stages[] = {
-    {.name = "train", .skipped_by = "gs_output_dir,coarse_checkpoint", .makes = PIPELINE_SPLAT,
+    {.product = {.name = "train", .makes = SPLAT_PIPELINE_SPLAT}, .skipped_by = "gs_output_dir,coarse_checkpoint",
      .preset = preset_train, .fill = fill_train, .check = check_train},
-    {.name = "coarse", .skipped_by = "skip_coarse,coarse_checkpoint", .makes = PIPELINE_SPLAT, .fill = fill_coarse,
-     .check = check_coarse},
-    {.name = "mesh", .makes = PIPELINE_MESH, .fill = fill_mesh, .check = check_mesh},
-    {.name = "refine", .skipped_by = "skip_refine", .makes = PIPELINE_SPLAT | PIPELINE_MESH,
-     .splat_name = "refined.ply", .mesh_name = "refined_mesh.ply", .fill = fill_refine, .check = check_refine},
-    {.name = "texture", .skipped_by = "skip_texture", .makes = PIPELINE_FILES, .fill = fill_texture,
+    {.product = {.name = "coarse", .makes = SPLAT_PIPELINE_SPLAT}, .skipped_by = "skip_coarse,coarse_checkpoint",
+     .fill = fill_coarse, .check = check_coarse},
+    {.product = {.name = "mesh", .makes = SPLAT_PIPELINE_MESH}, .fill = fill_mesh, .check = check_mesh},
+    {.product = {.name = "refine", .makes = SPLAT_PIPELINE_SPLAT | SPLAT_PIPELINE_MESH, .splat_name = "refined.ply",
+                 .mesh_name = "refined_mesh.ply"},
+     .skipped_by = "skip_refine", .fill = fill_refine, .check = check_refine},
+    {.product = {.name = "texture", .makes = SPLAT_PIPELINE_FILES}, .skipped_by = "skip_texture", .fill = fill_texture,
      .check = check_texture, .measure = pipeline_measure_mesh},
 };
 const size_t pipeline_n_stages = sizeof pipeline_stages / sizeof pipeline_stages[0];
@@ -130,7 +131,7 @@ size_t pipeline_target_vertices(const cli_line *line)
 
 const cli_command *pipeline_command(const pipeline_stage *stage)
 {
-    return cli_find_command(stage->name);
+    return cli_find_command(stage->product.name);
 }
 
 static bool has_option(const pipeline_stage *stage, const cli_option *option)
@@ -188,7 +189,7 @@ int pipeline_stage_begin(const pipeline *p, const pipeline_stage *stage, const c
     cli_line *line = &out->line;
     memset(out, 0, sizeof *out);
     if (!cli_line_init(line, pipeline_command(stage))) return CLI_FAILED;
-    if (stage->makes & PIPELINE_SPLAT) line->run->checkpoint_interval = CHECKPOINT_INTERVAL;
+    if (stage->product.makes & SPLAT_PIPELINE_SPLAT) line->run->checkpoint_interval = CHECKPOINT_INTERVAL;
     if (stage->preset) stage->preset(line);
     for (size_t i = 0; i < cli_n_options; i++)
         if (p->line->given[i] && !is_own(cli_options[i].name))
@@ -243,7 +244,7 @@ static bool is_mode(const cli_option *option)
 /* The options of its command; of the stage that writes files also the pipeline's own that names another one. */
 static bool is_setting(const pipeline_stage *stage, const cli_option *option)
 {
-    if ((stage->makes & PIPELINE_FILES) && strcmp(option->name, "export_obj") == 0) return true;
+    if ((stage->product.makes & SPLAT_PIPELINE_FILES) && strcmp(option->name, "export_obj") == 0) return true;
     return has_option(stage, option) && option->group != CLI_GROUP_IGNORED && !is_own(option->name) &&
            strcmp(option->name, "source_path") != 0;
 }
@@ -251,13 +252,13 @@ static bool is_setting(const pipeline_stage *stage, const cli_option *option)
 /* A path in the pipeline's folder from there, another one absolute. */
 static void set_path(const pipeline *p, json_t *object, const char *key, const char *path)
 {
-    size_t length = strlen(p->folder);
-    if (strncmp(path, p->folder, length) == 0 && path[length] == '/') {
-        stage_json_set_text(object, key, path + length + 1);
+    size_t length = strlen(p->at.folder);
+    if (strncmp(path, p->at.folder, length) == 0 && path[length] == '/') {
+        splat_stage_json_set_text(object, key, path + length + 1);
         return;
     }
     char real[CLI_PATH_MAX];
-    stage_json_set_text(object, key, realpath(path, real) ? real : path);
+    splat_stage_json_set_text(object, key, realpath(path, real) ? real : path);
 }
 
 /* A file that the stage begins with: path and content. "" is none. */
@@ -267,10 +268,11 @@ static int add_input(const pipeline *p, const char *kind, const char *path, json
     json_t *input = json_object();
     set_path(p, input, "path", path);
     json_object_set_new(inputs, kind, input);
-    return stage_json_set_content(input, path);
+    splat_error error;
+    return splat_stage_json_set_content(input, path, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_line *line, stage_file *file)
+int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_line *line, splat_stage_file *file)
 {
     char value[VALUE_MAX], usual[VALUE_MAX];
     memset(file, 0, sizeof *file);
@@ -282,12 +284,12 @@ int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_
         cli_value_text(&cli_options[i], is_of_stage ? line : p->line, value, sizeof value);
         cli_default_text(&cli_options[i], usual, sizeof usual);
         if (is_mode(&cli_options[i]) || strcmp(value, usual) != 0)
-            stage_json_set_text(file->settings, cli_options[i].name, value);
+            splat_stage_json_set_text(file->settings, cli_options[i].name, value);
     }
-    stage_json_set_text(file->inputs, "scene", p->scene);
-    int code = add_input(p, "cameras", p->cameras, file->inputs);
-    if (code == CLI_OK) code = add_input(p, "splat", p->splat.file, file->inputs);
-    return code == CLI_OK ? add_input(p, "mesh", p->mesh, file->inputs) : code;
+    splat_stage_json_set_text(file->inputs, "scene", p->at.scene);
+    int code = add_input(p, "cameras", p->at.cameras, file->inputs);
+    if (code == CLI_OK) code = add_input(p, "splat", p->at.splat.file, file->inputs);
+    return code == CLI_OK ? add_input(p, "mesh", p->at.mesh, file->inputs) : code;
 }
 
 static bool same_content(const json_t *a, const json_t *b)
@@ -300,12 +302,12 @@ static bool same_content(const json_t *a, const json_t *b)
 static void input_difference(const json_t *had, const json_t *wanted, char *reason, size_t size)
 {
     static const char *const kinds[] = {"cameras", "splat", "mesh"};
-    const char *old_scene = stage_json_text(had, "scene"), *scene = stage_json_text(wanted, "scene");
+    const char *old_scene = splat_stage_json_text(had, "scene"), *scene = splat_stage_json_text(wanted, "scene");
     reason[0] = '\0';
     if (strcmp(old_scene, scene) != 0) snprintf(reason, size, "the scene was %s, is %s", old_scene, scene);
     for (size_t i = 0; i < sizeof kinds / sizeof kinds[0] && !reason[0]; i++) {
         const json_t *old = json_object_get(had, kinds[i]), *now = json_object_get(wanted, kinds[i]);
-        const char *old_path = stage_json_text(old, "path"), *path = stage_json_text(now, "path");
+        const char *old_path = splat_stage_json_text(old, "path"), *path = splat_stage_json_text(now, "path");
         if (strcmp(old_path, path) != 0)
             snprintf(reason, size, "it began with %s, begins with %s", old_path[0] ? old_path : "no file",
                      path[0] ? path : "none");
@@ -316,20 +318,20 @@ static void input_difference(const json_t *had, const json_t *wanted, char *reas
 
 /* What an option was by default when stages recorded only what differed from it, for options whose default changed
  * since; else its default. An option that decided in the place of another one then does so still. */
-static const char *unrecorded(const cli_option *option, const stage_file *had, const char *usual)
+static const char *unrecorded(const cli_option *option, const splat_stage_file *had, const char *usual)
 {
     static const struct {
         const char *name, *value, *unless;
     } earlier[] = {{"regularization_type", "dn_consistency", NULL}, {"points", "level", "surface_level"}};
     for (size_t i = 0; i < sizeof earlier / sizeof earlier[0]; i++)
         if (strcmp(option->name, earlier[i].name) == 0 &&
-            !(earlier[i].unless && stage_json_text(had->settings, earlier[i].unless)[0]))
+            !(earlier[i].unless && splat_stage_json_text(had->settings, earlier[i].unless)[0]))
             return earlier[i].value;
     return usual;
 }
 
-void pipeline_difference(const pipeline_stage *stage, const stage_file *had,
-                         const stage_file *wanted, char *reason, size_t size)
+void pipeline_difference(const pipeline_stage *stage, const splat_stage_file *had,
+                         const splat_stage_file *wanted, char *reason, size_t size)
 {
     char usual[VALUE_MAX];
     input_difference(had->inputs, wanted->inputs, reason, size);

@@ -3,9 +3,9 @@
 #include "progress.h"
 #include "scene_points.h"
 #include "vram.h"
+#include "pipeline/results.h"
 
 #include <ctype.h>
-#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,35 +50,19 @@ static int iteration_in_path(const char *path)
     return found;
 }
 
-int cli_checkpoint_number(const char *name)
-{
-    int number, end = 0;
-    return sscanf(name, "chkpnt%9d.splatsmith%n", &number, &end) == 1 && end && !name[end] ? number : -1;
-}
-
-int cli_newest_checkpoint(const char *folder)
-{
-    DIR *stream = opendir(folder);
-    int newest = -1;
-    for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (cli_checkpoint_number(entry->d_name) > newest) newest = cli_checkpoint_number(entry->d_name);
-    if (stream) closedir(stream);
-    return newest;
-}
-
 bool cli_is_model_folder(const char *folder)
 {
     static const char *const names[] = {"cfg_args", "point_cloud"};
     char path[CLI_PATH_MAX];
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (cli_path_join(path, folder, names[i]) && cli_path_exists(path)) return true;
-    return cli_newest_checkpoint(folder) >= 0;
+    return splat_checkpoint_newest(folder) >= 0;
 }
 
 /* A folder without a splat may have a checkpoint, of a run that was asked to write no PLY or was killed. */
 static bool find_checkpoint(cli_session *session, const cli_line *line)
 {
-    int newest = line->model->iteration < 0 ? cli_newest_checkpoint(line->model->model_path) : -1;
+    int newest = line->model->iteration < 0 ? splat_checkpoint_newest(line->model->model_path) : -1;
     int length = newest < 0 ? -1 : snprintf(session->ply, sizeof session->ply, "%s/chkpnt%d.splatsmith",
                                             line->model->model_path, newest);
     if (length < 0 || length >= (int)sizeof session->ply) return false;

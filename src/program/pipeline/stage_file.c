@@ -1,6 +1,7 @@
 /* stage.json read, compared and replaced atomically. */
-#include "stage_file.h"
-#include "progress.h"
+#include "pipeline/stage_file.h"
+#include "base/error.h"
+#include "pipeline/state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,13 +16,13 @@
 
 /* ---------------------------------------------------------------- JSON */
 
-const char *stage_json_text(const json_t *object, const char *key)
+const char *splat_stage_json_text(const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
     return text ? text : "";
 }
 
-void stage_json_set_text(json_t *object, const char *key, const char *text)
+void splat_stage_json_set_text(json_t *object, const char *key, const char *text)
 {
     json_t *value = json_string(text);
     char *plain = value ? NULL : strdup(text);
@@ -46,7 +47,7 @@ static bool write_all(int descriptor, const char *text, size_t size)
 /* The rename is on the disk once its folder is. */
 static void flush_folder(const char *path)
 {
-    char folder[CLI_PATH_MAX];
+    char folder[SPLAT_PIPELINE_PATH];
     snprintf(folder, sizeof folder, "%s", path);
     char *slash = strrchr(folder, '/');
     if (slash) *slash = '\0';
@@ -58,7 +59,7 @@ static void flush_folder(const char *path)
 
 static bool replace_file(const char *path, const char *text, size_t size)
 {
-    char temporary[CLI_PATH_MAX];
+    char temporary[SPLAT_PIPELINE_PATH];
     errno = ENAMETOOLONG;
     if (snprintf(temporary, sizeof temporary, "%s.tmp", path) >= (int)sizeof temporary) return false;
     int descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -79,36 +80,32 @@ static bool replace_file(const char *path, const char *text, size_t size)
     return false;
 }
 
-int stage_json_write(const char *path, json_t *root)
+splat_status splat_stage_json_write(const char *path, json_t *root, splat_error *error)
 {
     char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+    splat_status status = SPLAT_OK;
     json_decref(root);
-    int code = CLI_FAILED;
     if (!text)
-        cli_error("memory is exhausted");
-    else if (replace_file(path, text, strlen(text)))
-        code = CLI_OK;
-    else
-        cli_error("cannot write %s: %s", path, strerror(errno));
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "memory is exhausted");
+    else if (!replace_file(path, text, strlen(text)))
+        status = splat_fail(error, SPLAT_ERROR_IO, "cannot write %s: %s", path, strerror(errno));
     free(text);
-    return code;
+    return status;
 }
 
-json_t *stage_json_load(const char *path)
+json_t *splat_stage_json_load(const char *path)
 {
     struct stat status;
     if (stat(path, &status) != 0 || !S_ISREG(status.st_mode)) return NULL; /* a FIFO would wait for its writer */
     return json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
 }
 
-int stage_json_set_content(json_t *object, const char *path)
+splat_status splat_stage_json_set_content(json_t *object, const char *path, splat_error *error)
 {
     enum { CHUNK = 1 << 20 };
     struct stat status;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
-        cli_error("this is not a regular file (%s)", path);
-        return CLI_FAILED;
-    }
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
+        return splat_fail(error, SPLAT_ERROR_IO, "this is not a regular file (%s)", path);
     unsigned char *chunk = malloc(CHUNK);
     FILE *in = chunk ? fopen(path, "rb") : NULL;
     uLong crc = crc32(0, NULL, 0);
@@ -117,13 +114,13 @@ int stage_json_set_content(json_t *object, const char *path)
     for (size_t n; in && (n = fread(chunk, 1, CHUNK, in)) > 0; bytes += (json_int_t)n)
         crc = crc32(crc, chunk, (uInt)n);
     bool ok = in && !ferror(in);
-    if (!ok) cli_error("cannot read %s: %s", path, strerror(errno));
+    if (!ok) splat_fail(error, SPLAT_ERROR_IO, "cannot read %s: %s", path, strerror(errno));
     if (in) fclose(in);
     free(chunk);
     snprintf(text, sizeof text, "%08lx", crc);
     json_object_set_new(object, "bytes", json_integer(bytes));
-    stage_json_set_text(object, "crc32", text);
-    return ok ? CLI_OK : CLI_FAILED;
+    splat_stage_json_set_text(object, "crc32", text);
+    return ok ? SPLAT_OK : SPLAT_ERROR_IO;
 }
 
 /* ---------------------------------------------------------------- the file of a stage */
@@ -145,14 +142,15 @@ static uint64_t bytes_of(const json_t *root, const char *key)
 }
 
 /* Taken from a parsed file; false when it is not one of ours. */
-static bool take(stage_file *file, const json_t *root, const char *stage)
+static bool take(splat_stage_file *file, const json_t *root, const char *stage)
 {
     json_t *complete = json_object_get(root, "complete"), *settings = json_object_get(root, "settings");
     json_t *inputs = json_object_get(root, "inputs"), *results = json_object_get(root, "results");
     json_t *seconds = json_object_get(root, "seconds");
-    if (strcmp(stage_json_text(root, "format"), FORMAT) != 0 || strcmp(stage_json_text(root, "stage"), stage) != 0 ||
-        !json_is_boolean(complete) || !is_texts(settings) || !json_is_object(inputs) || !json_is_number(seconds) ||
-        !(json_number_value(seconds) >= 0) || (json_is_true(complete) && !json_is_object(results)))
+    if (strcmp(splat_stage_json_text(root, "format"), FORMAT) != 0 ||
+        strcmp(splat_stage_json_text(root, "stage"), stage) != 0 || !json_is_boolean(complete) || !is_texts(settings) ||
+        !json_is_object(inputs) || !json_is_number(seconds) || !(json_number_value(seconds) >= 0) ||
+        (json_is_true(complete) && !json_is_object(results)))
         return false;
     file->complete = json_is_true(complete);
     file->seconds = json_number_value(seconds);
@@ -164,20 +162,21 @@ static bool take(stage_file *file, const json_t *root, const char *stage)
     return true;
 }
 
-stage_file_state stage_file_read(const char *path, const char *stage, stage_file *file)
+splat_stage_file_state splat_stage_file_read(const char *path, const char *stage, splat_stage_file *file)
 {
     memset(file, 0, sizeof *file);
     struct stat status;
-    if (stat(path, &status) != 0) return errno == ENOENT ? STAGE_FILE_ABSENT : STAGE_FILE_DAMAGED;
+    if (stat(path, &status) != 0) return errno == ENOENT ? SPLAT_STAGE_FILE_ABSENT : SPLAT_STAGE_FILE_DAMAGED;
     if (!S_ISREG(status.st_mode) || status.st_size < 0 || (uint64_t)status.st_size > FILE_MAX)
-        return STAGE_FILE_DAMAGED;
-    json_t *root = stage_json_load(path);
+        return SPLAT_STAGE_FILE_DAMAGED;
+    json_t *root = splat_stage_json_load(path);
     bool ok = root && take(file, root, stage);
     json_decref(root);
-    return ok ? STAGE_FILE_READ : STAGE_FILE_DAMAGED;
+    return ok ? SPLAT_STAGE_FILE_READ : SPLAT_STAGE_FILE_DAMAGED;
 }
 
-int stage_file_write(const char *path, const char *stage, const stage_file *file)
+splat_status splat_stage_file_write(const char *path, const char *stage, const splat_stage_file *file,
+                                    splat_error *error)
 {
     json_t *root = json_object();
     json_object_set_new(root, "format", json_string(FORMAT));
@@ -190,10 +189,10 @@ int stage_file_write(const char *path, const char *stage, const stage_file *file
     json_object_set_new(root, "peak_bytes", json_integer((json_int_t)file->peak_bytes));
     json_object_set_new(root, "host_peak_bytes", json_integer((json_int_t)file->host_peak_bytes));
     if (file->results) json_object_set(root, "results", file->results);
-    return stage_json_write(path, root);
+    return splat_stage_json_write(path, root, error);
 }
 
-void stage_file_free(stage_file *file)
+void splat_stage_file_free(splat_stage_file *file)
 {
     json_decref(file->settings);
     json_decref(file->inputs);

@@ -1,6 +1,8 @@
 /* The results of a pipeline under fixed names in its folder, where users and other programs look for them. */
-#include "pipeline.h"
-#include "progress.h"
+#include "pipeline/publish.h"
+
+#include "base/error.h"
+#include "pipeline/stage_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -51,34 +53,32 @@ static bool place(const char *from, const char *to, const char *temporary)
     return false;
 }
 
-static int publish(const pipeline *p, const char *inside, const char *name, json_t *files)
+static splat_status publish(const splat_pipeline_state *p, const char *inside, const char *name, json_t *files,
+                            splat_error *error)
 {
-    char from[CLI_PATH_MAX], to[CLI_PATH_MAX], temporary[CLI_PATH_MAX];
-    if (!cli_path_join(from, p->folder, inside) || !cli_path_join(to, p->folder, name)) return CLI_USAGE;
-    if (snprintf(temporary, sizeof temporary, "%s.tmp", to) >= (int)sizeof temporary) {
-        cli_error("the path %.200s... is too long", to);
-        return CLI_USAGE;
-    }
-    if (!place(from, to, temporary)) {
-        cli_error("cannot put %s to %s: %s", from, to, strerror(errno));
-        return CLI_FAILED;
-    }
+    char from[SPLAT_PIPELINE_PATH], to[SPLAT_PIPELINE_PATH], temporary[SPLAT_PIPELINE_PATH];
+    if (!splat_pipeline_join(from, p->folder, inside) || !splat_pipeline_join(to, p->folder, name))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the path %.200s... is too long", p->folder);
+    if (snprintf(temporary, sizeof temporary, "%s.tmp", to) >= (int)sizeof temporary)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the path %.200s... is too long", to);
+    if (!place(from, to, temporary))
+        return splat_fail(error, SPLAT_ERROR_IO, "cannot put %s to %s: %s", from, to, strerror(errno));
     json_array_append_new(files, json_string(name));
-    return CLI_OK;
+    return SPLAT_OK;
 }
 
-int pipeline_publish(const pipeline *p, const pipeline_stage *stage, const json_t *results, json_t *files)
+splat_status splat_pipeline_publish(const splat_pipeline_state *p, const splat_pipeline_product *stage,
+                                    const json_t *results, json_t *files, splat_error *error)
 {
     const json_t *wanted = json_object_get(results, "files");
-    const char *mesh = stage_json_text(json_array_get(json_object_get(results, "meshes"), 0), "path");
-    int code = CLI_OK;
-    for (size_t i = 0; i < json_array_size(wanted) && code == CLI_OK; i++) {
+    const char *mesh = splat_stage_json_text(json_array_get(json_object_get(results, "meshes"), 0), "path");
+    for (size_t i = 0; i < json_array_size(wanted); i++) {
         const char *inside = json_string_value(json_array_get(wanted, i)), *slash = strrchr(inside, '/');
-        code = publish(p, inside, slash ? slash + 1 : inside, files);
+        SPLAT_TRY(publish(p, inside, slash ? slash + 1 : inside, files, error));
     }
-    if (code == CLI_OK && stage->splat_name)
-        code = publish(p, stage_json_text(results, "splat"), stage->splat_name, files);
-    return code == CLI_OK && stage->mesh_name ? publish(p, mesh, stage->mesh_name, files) : code;
+    if (stage->splat_name)
+        SPLAT_TRY(publish(p, splat_stage_json_text(results, "splat"), stage->splat_name, files, error));
+    return stage->mesh_name ? publish(p, mesh, stage->mesh_name, files, error) : SPLAT_OK;
 }
 
 static bool has_name(const json_t *files, const char *name)
@@ -88,14 +88,14 @@ static bool has_name(const json_t *files, const char *name)
     return false;
 }
 
-void pipeline_unpublish(const pipeline *p, const json_t *before, const json_t *files)
+void splat_pipeline_unpublish(const splat_pipeline_state *p, const json_t *before, const json_t *files)
 {
-    char path[CLI_PATH_MAX];
+    char path[SPLAT_PIPELINE_PATH];
     struct stat status;
     for (size_t i = 0; i < json_array_size(before); i++) {
         const char *name = json_string_value(json_array_get(before, i));
         if (!name || !name[0] || name[0] == '.' || strchr(name, '/') || strcmp(name, "pipeline.json") == 0 ||
-            has_name(files, name) || !cli_path_join(path, p->folder, name))
+            has_name(files, name) || !splat_pipeline_join(path, p->folder, name))
             continue;
         if (lstat(path, &status) == 0 && S_ISREG(status.st_mode)) unlink(path);
     }
