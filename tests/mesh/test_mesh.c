@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dirent.h>
 
 #include "base/rng.h"
 #include "mesh/mesh_clean.h"
@@ -45,6 +46,30 @@ static void test_shapes(void **state)
     splat_mesh_free(&torus);
     splat_mesh_free(&sphere);
     splat_mesh_free(&cube);
+}
+
+static int count_threads(void)
+{
+    int n = 0;
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    while (readdir(tasks)) n++;
+    closedir(tasks);
+    return n - 2; /* . and .. */
+}
+
+/* Normals take no thread that is not theirs; OpenMP keeps those that were there once. */
+static void test_one_thread_is_one(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh sphere = make_sphere(12, 1);
+    int before = count_threads();
+    ASSERT_OK(splat_mesh_compute_normals(&sphere, 1, &error));
+    assert_true(count_threads() <= before);
+    ASSERT_OK(splat_mesh_compute_normals(&sphere, 4, &error));
+    assert_true(count_threads() <= before + 3);
+    splat_mesh_free(&sphere);
 }
 
 static void test_growth(void **state)
@@ -323,6 +348,7 @@ static void test_threads_do_not_change_a_face(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_one_thread_is_one),
         cmocka_unit_test(test_shapes),       cmocka_unit_test(test_growth),     cmocka_unit_test(test_merge),
         cmocka_unit_test(test_clean_cube),   cmocka_unit_test(test_non_manifold), cmocka_unit_test(test_components),
         cmocka_unit_test(test_moebius),      cmocka_unit_test(test_soup),
