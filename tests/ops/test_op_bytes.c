@@ -246,9 +246,22 @@ static void a_gpu_takes_no_more_than_its_ops_state(void **state)
     check_backend("cuda", true);
 }
 
+/* A device's block of pixels has a sum: a block more when the picture outgrows the last one by a pixel. */
+static void blocks_of_a_device_have_a_sum_each(void **state)
+{
+    (void)state;
+    const size_t x = SPLAT_MULTI_VIEW_BLOCK_X, y = SPLAT_MULTI_VIEW_BLOCK_Y;
+    assert_int_equal(splat_multi_view_sums(true, 1, 1), 1);
+    assert_int_equal(splat_multi_view_sums(true, x, y), 1);
+    assert_int_equal(splat_multi_view_sums(true, x + 1, y), 2);
+    assert_int_equal(splat_multi_view_sums(true, x, y + 1), 2);
+    assert_int_equal(splat_multi_view_sums(true, 30 * x, 40 * y), 1200);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_cpu_takes_what_its_ops_state),
+                                       cmocka_unit_test(blocks_of_a_device_have_a_sum_each),
                                        cmocka_unit_test(a_gpu_takes_no_more_than_its_ops_state)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
