@@ -30,7 +30,8 @@ typedef struct splat_texture_options {
     splat_texture_bake bake;    /* PHOTOS */
     int texture_size;           /* 0: as many texels as texel_density asks for; else the only page has sides of so many
                                    texels, 64 to 65500, and is filled */
-    double texel_density;       /* texels for a pixel of the best photo of a face; 1; above 0, at most 16 */
+    double texel_density;       /* texels for a pixel of the best photo of a face; 1; above 0, at most 16; up to
+                                   sqrt 2 times as many where small pieces of the mesh save texels */
     int max_texture;            /* sides of pages, 64 to 65500; 8192 */
     int square_size;            /* 0: charts; else SuGaR's packing, two faces in a square of so many texels, 5 to
                                    1000 */

@@ -8,22 +8,32 @@
 #include "mesh/files/mesh_io.h"
 #include "mesh_fixture.h"
 
-/* The ball of the built-in scene, a splat that is not bound to it, and a mesh without faces. */
+/* From the origin to the ball of the built-in scene. */
+static void move_to_ball(splat_mesh *mesh)
+{
+    for (size_t i = 0; i < mesh->n_vertices; i++) {
+        mesh->vertices[3 * i] -= 0.95f;
+        mesh->vertices[3 * i + 1] -= 0.65f;
+        mesh->vertices[3 * i + 2] += 0.35f;
+    }
+}
+
+/* The ball of the built-in scene, the same with many sharp edges, a splat that is not bound to it, and a mesh without
+ * faces. */
 static int prepare(void **state)
 {
     (void)state;
     splat_error error;
-    splat_mesh mesh = make_sphere(16, 0.65), points = make_sphere(4, 1);
+    splat_mesh mesh = make_sphere(16, 0.65), crumpled = make_crumpled_sphere(80, 0.65), points = make_sphere(4, 1);
     if (system("rm -rf texture_scene *.glb *.obj *.mtl *.png *.ply refined") != 0) return 1;
-    for (size_t i = 0; i < mesh.n_vertices; i++) {
-        mesh.vertices[3 * i] -= 0.95f;
-        mesh.vertices[3 * i + 1] -= 0.65f;
-        mesh.vertices[3 * i + 2] += 0.35f;
-    }
+    move_to_ball(&mesh);
+    move_to_ball(&crumpled);
     points.n_faces = 0;
     ASSERT_OK(splat_mesh_write("ball.ply", &mesh, &error));
+    ASSERT_OK(splat_mesh_write("crumpled.ply", &crumpled, &error));
     ASSERT_OK(splat_mesh_write("points.ply", &points, &error));
     splat_mesh_free(&mesh);
+    splat_mesh_free(&crumpled);
     splat_mesh_free(&points);
     RUN_OUT(0, "", "sample", "texture_scene", "--width", "96", "--height", "72", "--cameras", "16");
     RUN_OUT(0, "", "train", "-s", "texture_scene", "-m", "splat", "--iterations", "5", "--eval", "-q");
@@ -61,6 +71,19 @@ static void polishing_reports_the_loss_before_and_after(void **state)
     const char *polished = strstr(standard_output, "polished:");
     assert_int_equal(sscanf(polished, "polished: the loss went from %lf to %lf", &before, &after), 2);
     assert_true(0 < after && after < before);
+}
+
+static void small_pieces_share_charts(void **state)
+{
+    (void)state;
+    int width, height;
+    double used;
+    RUN_OUT(0, "texels, ", "texture", "-s", "texture_scene", "-m", "crumpled.ply", "-o", "crumpled.glb",
+            "--texture_polish", "3", "--texel_density", "2");
+    const char *line = strstr(standard_output, "1 page of ");
+    assert_non_null(line);
+    assert_int_equal(sscanf(line, "1 page of %d x %d texels, %lf %%", &width, &height, &used), 3);
+    assert_true(used >= 35);
 }
 
 static void the_command_line_is_checked_first(void **state)
@@ -101,6 +124,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_written),
         cmocka_unit_test(polishing_reports_the_loss_before_and_after),
+        cmocka_unit_test(small_pieces_share_charts),
         cmocka_unit_test(the_command_line_is_checked_first),
         cmocka_unit_test(what_does_not_fit_is_one_sentence),
     };

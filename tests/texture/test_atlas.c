@@ -354,6 +354,79 @@ static void test_flat_face(void **state)
     splat_mesh_free(&mesh);
 }
 
+static double texels_of_face(const splat_mesh *mesh, const splat_atlas *atlas, size_t f)
+{
+    double c[3][2];
+    corners_in_texels(mesh, atlas, f, c);
+    return 0.5 * fabs((c[1][0] - c[0][0]) * (c[2][1] - c[0][1]) - (c[1][1] - c[0][1]) * (c[2][0] - c[0][0]));
+}
+
+/* Asserts that faces have half of their texels and more, but for a share of the area: faces folded flat, and those that
+ * rounding to 1/256 texel makes smaller. The flat ones own no texel. */
+static void check_unfolded(const splat_mesh *mesh, const splat_atlas *atlas, double density)
+{
+    double area = 0, flat = 0, small = 0;
+    uint8_t *is_flat = calloc(mesh->n_faces, 1);
+    maps m = make_maps(mesh, atlas, 0);
+    for (size_t f = 0; f < mesh->n_faces; f++) {
+        double a = splat_mesh_face_area(mesh, f), texels = texels_of_face(mesh, atlas, f);
+        area += a;
+        is_flat[f] = texels < 1e-6;
+        if (is_flat[f]) flat += a;
+        else if (texels < 0.5 * a * density * density) small += a;
+    }
+    print_message("folded flat: %.2f %% of the area\n", 100 * flat / area);
+    assert_true(flat < 0.02 * area);
+    assert_true(small < 0.001 * area);
+    for (size_t i = 0; i < (size_t)atlas->pages[0].width * (size_t)atlas->pages[0].height; i++)
+        assert_false(m.faces[i] && is_flat[m.faces[i] - 1]);
+    free_maps(&m);
+    free(is_flat);
+}
+
+/* 39,600 faces of a third of a texel each, with sharp edges. A chart for each piece would use 11 % of the texels. */
+static void test_small_pieces(void **state)
+{
+    (void)state;
+    splat_mesh mesh = make_crumpled_sphere(100, 1);
+    splat_atlas_options options = options_of(30, 0);
+    splat_atlas atlas = make_atlas(&mesh, &options, NULL);
+    print_message("small pieces: %d x %d, %zu charts, %.1f %% used\n", atlas.pages[0].width, atlas.pages[0].height,
+                  atlas.n_charts, 100 * atlas.used);
+    assert_true(atlas.used > 0.35);
+    assert_true(atlas.texel_density >= 30 && atlas.texel_density < 30 * sqrt(2));
+    check_unfolded(&mesh, &atlas, 30);
+    check_atlas(&mesh, &atlas, 2);
+    splat_mesh_free(&mesh);
+}
+
+/* A triangle as wide as the page next to small pieces, which raise the density: the triangle still fits, and the
+ * sentence about a larger one leads to an atlas. */
+static void test_small_pieces_and_a_large_face(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh mesh = make_crumpled_sphere(100, 1);
+    size_t n = mesh.n_vertices, large = mesh.n_faces;
+    put_vertex(&mesh, 10, 0, 0);
+    put_vertex(&mesh, 20, 0, 0);
+    put_vertex(&mesh, 15, 2, 0);
+    put_face(&mesh, n, n + 1, n + 2);
+    splat_atlas_options options = options_of(12.5, 0);
+    splat_atlas atlas = make_atlas(&mesh, &options, NULL);
+    assert_true(texels_of_face(&mesh, &atlas, large) > 1.1 * 125 * 25 / 2);
+    options.max_texture = 132;
+    atlas = make_atlas(&mesh, &options, NULL);
+    assert_float_equal(texels_of_face(&mesh, &atlas, large), 125 * 25 / 2, 1);
+    options.texel_density = 20;
+    assert_int_equal(splat_atlas_charts(&mesh, &options, NULL, &atlas, &error), SPLAT_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "lower `texel_density` to"));
+    options.texel_density = strtod(strstr(error.message, "lower `texel_density` to") + 25, NULL);
+    assert_float_equal(options.texel_density, 12.8, 0.01);
+    atlas = make_atlas(&mesh, &options, NULL);
+    splat_mesh_free(&mesh);
+}
+
 /* Densities are followed within [1/4, 4] of their median; a face without one gets the least. */
 static void test_densities(void **state)
 {
@@ -492,6 +565,7 @@ int main(void)
         cmocka_unit_test(test_two_pages), cmocka_unit_test(test_spiral),    cmocka_unit_test(test_densities),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_squares),   cmocka_unit_test(test_million),   cmocka_unit_test(test_flat_face),
+        cmocka_unit_test(test_small_pieces), cmocka_unit_test(test_small_pieces_and_a_large_face),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,10 @@
 #include <string.h>
 
 enum { MIN_SIDE = 64, MAX_MIP_LEVELS = 5, FIT_ROUNDS = 8 };
+/* A connected piece that would use less of the smallest chart than this gets no chart of its own. */
+static const double small_piece = 0.0625;
+/* All faces together get so much of the smallest chart for each that is saved, up to so many times what they want. */
+static const double given_back = 0.5, most_texels = 2.0;
 
 void splat_atlas_options_init(splat_atlas_options *options)
 {
@@ -139,43 +143,96 @@ void splat_atlas_measure(const splat_mesh *mesh, splat_atlas *atlas)
 
 /* ---------------------------------------------------------------- the whole */
 
-/* Lays out and packs, again with another factor where the one page of texture_size is not full or too small. */
-static splat_status fit_pages(splat_mesh *mesh, splat_charts *charts, const float *densities,
-                              const splat_atlas_options *o, const splat_layout_rules *rules, splat_piece **pieces,
-                              packing *pages, splat_error *error)
+/* The texels that a chart of a point takes. */
+static double least_chart(const splat_layout_rules *rules)
 {
-    double factor = o->texel_density, too_large = HUGE_VAL, fitting = 0.0;
+    double side = (2 * rules->margin / rules->block + 1) * rules->block;
+    return side * side;
+}
+
+/* The rounds of a layout share these. */
+typedef struct atlas_work {
+    splat_mesh *mesh;
+    const splat_atlas_options *options;
+    const float *densities; /* [n_faces] */
+    double wanted;          /* texels of all faces at factor 1 */
+    splat_layout_rules rules;
+    splat_charts charts;
+    splat_piece *pieces;
+    size_t n_pieces;        /* as many as charts, once these are laid out */
+    packing pages;
+} atlas_work;
+
+/* Gives pieces that would be mostly gutter no charts of their own. factor: of the densities. */
+static splat_status join_small(atlas_work *w, double factor, splat_error *error)
+{
+    w->rules.least = small_piece * least_chart(&w->rules) / (factor * factor);
+    return splat_charts_absorb(w->mesh, &w->charts, w->densities, w->rules.least, error);
+}
+
+static splat_status lay_out(atlas_work *w, double factor, splat_error *error)
+{
+    splat_pieces_free(w->pieces, w->n_pieces);
+    w->pieces = NULL;
+    SPLAT_TRY(splat_layout_charts(w->mesh, &w->charts, w->densities, factor, &w->rules, &w->pieces, error));
+    w->n_pieces = w->charts.n;
+    return SPLAT_OK;
+}
+
+/* Lays out and packs on as many pages as needed. */
+static splat_status fill_pages(atlas_work *w, double factor, splat_error *error)
+{
+    const splat_atlas_options *o = w->options;
+    int blocks = o->max_texture / w->rules.block;
     bool fits;
-    int blocks = (o->texture_size ? o->texture_size : o->max_texture) / rules->block;
-    if (!o->texture_size) {
-        SPLAT_TRY(splat_layout_charts(mesh, charts, densities, factor, rules, pieces, error));
-        SPLAT_TRY(pack_pages(*pieces, charts->n, blocks, pages, &fits, error));
-        if (fits) return SPLAT_OK;
-        double need = (double)splat_pieces_blocks(*pieces, charts->n) / (0.75 * (double)blocks * (double)blocks);
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the texture needs about %.0f pages of %d x %d texels, and %d "
-                          "are possible; lower `texel_density` to %.3g or less, or raise `max_texture`", need,
-                          o->max_texture, o->max_texture, SPLAT_MESH_MAX_PAGES,
-                          factor * sqrt(SPLAT_MESH_MAX_PAGES / need) * 0.9);
-    }
-    double wanted = 0.0; /* texels at factor 1 */
-    for (size_t f = 0; f < mesh->n_faces; f++)
-        wanted += splat_mesh_face_area(mesh, f) * (double)densities[f] * (double)densities[f];
-    factor = wanted > 0.0 ? o->texture_size * sqrt(0.65 / wanted) : 1.0;
+    SPLAT_TRY(lay_out(w, factor, error));
+    SPLAT_TRY(pack_pages(w->pieces, w->n_pieces, blocks, &w->pages, &fits, error));
+    if (fits) return SPLAT_OK;
+    double need = (double)splat_pieces_blocks(w->pieces, w->n_pieces) / (0.75 * (double)blocks * (double)blocks);
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the texture needs about %.0f pages of %d x %d texels, and %d "
+                      "are possible; lower `texel_density` to %.3g or less, or raise `max_texture`", need,
+                      o->max_texture, o->max_texture, SPLAT_MESH_MAX_PAGES,
+                      o->texel_density * sqrt(SPLAT_MESH_MAX_PAGES / need) * 0.9);
+}
+
+/* Pages of the density that the options ask for, or of more: a small piece has texels to spare in a chart of its own,
+ * and some of them go to all faces when it joins another. A mesh that does not fit then is laid out at the density that
+ * was asked for, so errors name a density for the options. */
+static splat_status fit_density(atlas_work *w, splat_error *error)
+{
+    const double factor = w->options->texel_density;
+    size_t n_charts = w->charts.n;
+    SPLAT_TRY(join_small(w, factor, error));
+    double back = given_back * least_chart(&w->rules) * (double)(n_charts - w->charts.n) / (factor * factor);
+    if (!(back > 0.0)) return fill_pages(w, factor, error);
+    splat_status status = fill_pages(w, factor * sqrt(fmin(1.0 + back / w->wanted, most_texels)), error);
+    if (status != SPLAT_ERROR_ARGUMENT) return status;
+    if (error) *error = (splat_error){0};
+    splat_charts_free(&w->charts); /* the layout has cut them */
+    SPLAT_TRY(splat_charts_grow(w->mesh, &w->charts, error));
+    SPLAT_TRY(join_small(w, factor, error));
+    return fill_pages(w, factor, error);
+}
+
+/* Lays out and packs, again with another factor where the one page of texture_size is not full or too small. */
+static splat_status fit_size(atlas_work *w, splat_error *error)
+{
+    const int size = w->options->texture_size, blocks = size / w->rules.block;
+    double factor = w->wanted > 0.0 ? size * sqrt(0.65 / w->wanted) : 1.0, too_large = HUGE_VAL, fitting = 0.0;
+    w->pages.columns = blocks;
     for (int round = 0; round < 4 * FIT_ROUNDS; round++) {
         double used = 1.5;
-        splat_pieces_free(*pieces, *pieces ? charts->n : 0);
-        *pieces = NULL;
-        splat_status status = splat_layout_charts(mesh, charts, densities, factor, rules, pieces, error);
+        bool fits = false;
+        SPLAT_TRY(join_small(w, factor, error));
+        splat_status status = lay_out(w, factor, error);
         if (status == SPLAT_ERROR_ARGUMENT) { /* a face larger than the page */
             if (error) *error = (splat_error){0};
-            fits = false;
         } else {
             SPLAT_TRY(status);
-            SPLAT_TRY(splat_pieces_pack(*pieces, charts->n, blocks, blocks, 1, pages->heights, &pages->n_pages, &fits,
-                                        error));
-            used = fits ? (double)pages->heights[0] / blocks : 1.08;
+            SPLAT_TRY(splat_pieces_pack(w->pieces, w->n_pieces, blocks, blocks, 1, w->pages.heights,
+                                        &w->pages.n_pages, &fits, error));
+            used = fits ? (double)w->pages.heights[0] / blocks : 1.08;
         }
-        pages->columns = blocks;
         if (fits && (used > 0.97 || round >= FIT_ROUNDS || too_large / factor < 1.005)) return SPLAT_OK;
         if (fits) fitting = factor;
         else too_large = factor;
@@ -184,39 +241,40 @@ static splat_status fit_pages(splat_mesh *mesh, splat_charts *charts, const floa
             factor = fitting > 0.0 && isfinite(too_large) ? 0.5 * (fitting + too_large) : 0.97 * too_large;
     }
     return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the %zu charts of the mesh and their gutters do not fit into a "
-                      "texture of %d x %d texels; raise `texture_size`, or simplify the mesh", charts->n,
-                      o->texture_size, o->texture_size);
+                      "texture of %d x %d texels; raise `texture_size`, or simplify the mesh", w->charts.n, size, size);
 }
 
 splat_status splat_atlas_charts(splat_mesh *mesh, const splat_atlas_options *options, const float *densities,
                                 splat_atlas *atlas, splat_error *error)
 {
-    splat_charts charts = {0};
-    splat_piece *pieces = NULL;
-    packing pages = {0};
     float *settled = NULL;
     splat_status status;
     SPLAT_TRY(check_options(mesh, options, error));
     int block = 1 << options->mip_levels, side = options->texture_size ? options->texture_size : options->max_texture;
-    splat_layout_rules rules = {block, splat_atlas_margin(block), side / block * block};
+    atlas_work w = {.mesh = mesh, .options = options};
+    w.rules = (splat_layout_rules){.block = block, .margin = splat_atlas_margin(block),
+                                   .max_side = side / block * block};
     *atlas = (splat_atlas){.gutter = block};
     splat_mesh_drop_texture(mesh);
     SPLAT_TRY_GOTO(status, done, splat_mesh_require_uvs(mesh, error));
     SPLAT_TRY_GOTO(status, done, settle_densities(mesh->n_faces, densities, &settled, error));
-    SPLAT_TRY_GOTO(status, done, splat_charts_grow(mesh, &charts, error));
-    SPLAT_TRY_GOTO(status, done, fit_pages(mesh, &charts, settled, options, &rules, &pieces, &pages, error));
-    if (pages.n_pages > 1) SPLAT_TRY_GOTO(status, done, splat_mesh_require_face_pages(mesh, error));
-    atlas->n_pages = pages.n_pages;
-    atlas->n_charts = charts.n;
-    for (size_t i = 0; i < pages.n_pages; i++) {
-        atlas->pages[i].width = options->texture_size ? options->texture_size : pages.columns * block;
-        atlas->pages[i].height = options->texture_size ? options->texture_size : pages.heights[i] * block;
+    w.densities = settled;
+    for (size_t f = 0; f < mesh->n_faces; f++)
+        w.wanted += splat_mesh_face_area(mesh, f) * (double)settled[f] * (double)settled[f];
+    SPLAT_TRY_GOTO(status, done, splat_charts_grow(mesh, &w.charts, error));
+    SPLAT_TRY_GOTO(status, done, options->texture_size ? fit_size(&w, error) : fit_density(&w, error));
+    atlas->n_pages = w.pages.n_pages;
+    atlas->n_charts = w.charts.n;
+    if (atlas->n_pages > 1) SPLAT_TRY_GOTO(status, done, splat_mesh_require_face_pages(mesh, error));
+    for (size_t i = 0; i < atlas->n_pages; i++) {
+        atlas->pages[i].width = options->texture_size ? options->texture_size : w.pages.columns * block;
+        atlas->pages[i].height = options->texture_size ? options->texture_size : w.pages.heights[i] * block;
     }
-    place_faces(mesh, &charts, pieces, block, atlas, options->threads);
+    place_faces(mesh, &w.charts, w.pieces, block, atlas, options->threads);
     splat_atlas_measure(mesh, atlas);
 done:
-    splat_pieces_free(pieces, charts.n);
-    splat_charts_free(&charts);
+    splat_pieces_free(w.pieces, w.n_pieces);
+    splat_charts_free(&w.charts);
     free(settled);
     if (status != SPLAT_OK) splat_mesh_drop_texture(mesh);
     return status;

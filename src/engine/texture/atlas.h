@@ -15,11 +15,13 @@ typedef struct splat_atlas {
     size_t n_charts;        /* pieces that are connected on the page; 0: unknown, as for squares, and blocks may be
                              * shared */
     double texel_density;   /* texels a world unit: sqrt(texels of the faces / area of the faces) */
-    double used;            /* share of the pages' area that faces cover */
+    double used;            /* share of the pages' area that faces cover; what two faces share between the centres of
+                             * texels counts twice */
 } splat_atlas;
 
 typedef struct splat_atlas_options {
-    double texel_density; /* 1; above 0: factor of `densities`, or texels a world unit where there are none */
+    double texel_density; /* 1; above 0: factor of `densities`, or texels a world unit where there are none; up to
+                           * sqrt 2 times as much where small pieces save texels */
     int texture_size;     /* 0: pages as they come; else the only page is texture_size x texture_size, 64 to 65500, and
                            * all densities are scaled so that it is full */
     int max_texture;      /* 8192: sides of pages, 64 to 65500 */
@@ -33,6 +35,11 @@ void splat_atlas_options_init(splat_atlas_options *options);
  * scaled, rotated to the smallest box and packed. Writes mesh->uvs and mesh->face_pages; a texture that the mesh had
  * goes. densities[n_faces]: texels a world unit that each face is to have (of the best photo); 0 or not finite:
  * not seen, then the least; all are clamped to [1/4, 4] of the median; NULL: all alike.
+ *
+ * A connected piece that would use less than 1/16 of the smallest chart (4 of 64 texels at 2 mip levels) has no
+ * chart of its own: its faces are unfolded, one along the edge of the other, into the free texels of a neighbour's
+ * chart. A face that finds none is folded flat on an edge: it has no area on the page, and shows the colours there. The
+ * other faces have at least half of the texels asked for (tilted ones have the least), but for rounding.
  *
  * Charts do not overlap themselves or each other: a texel's centre lies in one face at most, except where faces fold
  * over within 1/256 texel. Faces that share an edge inside of a chart share its coordinates exactly.

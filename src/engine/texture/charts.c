@@ -72,6 +72,13 @@ double splat_chart_cosine(const splat_charts *charts, uint32_t face, const doubl
     return cosine(charts, face, normal);
 }
 
+double splat_chart_face_texels(const splat_charts *charts, uint32_t face, double density)
+{
+    const float *f = charts->crosses + 3 * (size_t)face;
+    const double n[3] = {(double)f[0], (double)f[1], (double)f[2]};
+    return 0.5 * length_of(n) * density * density;
+}
+
 void splat_chart_normal(const splat_charts *charts, size_t chart, double normal[3])
 {
     splat_chart at = charts->charts[chart];
@@ -130,8 +137,9 @@ static splat_status grow_all(const splat_mesh *mesh, splat_charts *charts, splat
 
 /* ---------------------------------------------------------------- merging */
 
-/* The neighbour of a small chart that it may join, with the nearest normal; UINT32_MAX: none. */
-static uint32_t find_home(const splat_charts *charts, uint32_t chart, const double (*sums)[3])
+/* The neighbour of a small chart that it may join, with the nearest normal; UINT32_MAX: none. is_flat: only where all
+ * faces of the small chart stay within the limit. */
+static uint32_t find_home(const splat_charts *charts, uint32_t chart, const double (*sums)[3], bool is_flat)
 {
     splat_chart at = charts->charts[chart];
     uint32_t best = UINT32_MAX;
@@ -147,7 +155,7 @@ static uint32_t find_home(const splat_charts *charts, uint32_t chart, const doub
         if (similarity <= best_cosine) continue;
         const double sum[3] = {a[0] + b[0], a[1] + b[1], a[2] + b[2]};
         bool fits = true;
-        for (uint32_t k = 0; fits && k < at.n; k++)
+        for (uint32_t k = 0; is_flat && fits && k < at.n; k++)
             fits = cosine(charts, charts->faces[at.first + k], sum) > SPLAT_CHART_MIN_COSINE;
         if (!fits) continue;
         best = home;
@@ -176,36 +184,57 @@ static void list_faces(const splat_mesh *mesh, splat_charts *charts, uint32_t *n
     }
 }
 
-/* Rounds in which small charts, in their order, join neighbours; a chart that took part waits for the next round. */
-static splat_status merge_small(const splat_mesh *mesh, splat_charts *charts, splat_error *error)
+/* The charts that are small: of fewer faces than the limit or, with densities, of fewer texels. */
+typedef struct small_charts {
+    double limit;
+    const float *densities; /* [n_faces] texels a unit; NULL: faces count */
+} small_charts;
+
+/* One round: small charts, in their order, join neighbours; a chart that took part waits for the next round. */
+static splat_status merge_round(const splat_mesh *mesh, splat_charts *charts, const small_charts *small,
+                                splat_error *error)
 {
-    for (int round = 0; round < MERGE_ROUNDS; round++) {
-        size_t n_merged = 0, n = charts->n;
-        double(*sums)[3] = calloc(n, sizeof *sums);
-        uint32_t *numbers = malloc(n * sizeof *numbers);
-        uint8_t *is_done = calloc(n, 1);
-        if (sums && numbers && is_done) {
-            for (size_t f = 0; f < mesh->n_faces; f++) add_cross(charts, (uint32_t)f, sums[charts->of_face[f]]);
-            for (uint32_t c = 0; c < n; c++) {
-                if (charts->charts[c].n >= SMALL_CHART || is_done[c]) continue;
-                uint32_t home = find_home(charts, c, (const double(*)[3])sums);
-                if (home == UINT32_MAX) continue;
-                for (uint32_t i = 0; i < charts->charts[c].n; i++)
-                    charts->of_face[charts->faces[charts->charts[c].first + i]] = home;
-                for (int k = 0; k < 3; k++) sums[home][k] += sums[c][k];
-                is_done[c] = is_done[home] = 1;
-                n_merged++;
-            }
-            list_faces(mesh, charts, numbers);
-        }
-        bool had_memory = sums && numbers && is_done;
-        free(sums);
-        free(numbers);
-        free(is_done);
-        if (!had_memory) return no_memory(mesh, error);
-        if (n_merged == 0) break;
+    const float *d = small->densities;
+    size_t n = charts->n;
+    double(*sums)[3] = calloc(n + 1, sizeof *sums), *size = calloc(n + 1, sizeof *size);
+    uint32_t *numbers = malloc((n + 1) * sizeof *numbers);
+    uint8_t *is_done = calloc(n + 1, 1);
+    splat_status status = sums && size && numbers && is_done ? SPLAT_OK : no_memory(mesh, error);
+    for (uint32_t f = 0; f < mesh->n_faces && status == SPLAT_OK; f++) {
+        add_cross(charts, f, sums[charts->of_face[f]]);
+        size[charts->of_face[f]] += d ? splat_chart_face_texels(charts, f, (double)d[f]) : 1.0;
+    }
+    for (uint32_t c = 0; c < n && status == SPLAT_OK; c++) {
+        if (size[c] >= small->limit || is_done[c]) continue;
+        uint32_t home = find_home(charts, c, (const double(*)[3])sums, !d);
+        if (home == UINT32_MAX) continue;
+        for (uint32_t i = 0; i < charts->charts[c].n; i++)
+            charts->of_face[charts->faces[charts->charts[c].first + i]] = home;
+        for (int k = 0; k < 3; k++) sums[home][k] += sums[c][k];
+        is_done[c] = is_done[home] = 1;
+    }
+    if (status == SPLAT_OK) list_faces(mesh, charts, numbers);
+    free(sums);
+    free(size);
+    free(numbers);
+    free(is_done);
+    return status;
+}
+
+static splat_status merge_small(const splat_mesh *mesh, splat_charts *charts, small_charts small, splat_error *error)
+{
+    size_t n = charts->n + 1;
+    for (int round = 0; round < MERGE_ROUNDS && charts->n < n; round++) {
+        n = charts->n;
+        SPLAT_TRY(merge_round(mesh, charts, &small, error));
     }
     return SPLAT_OK;
+}
+
+splat_status splat_charts_absorb(const splat_mesh *mesh, splat_charts *charts, const float *densities, double least,
+                                 splat_error *error)
+{
+    return merge_small(mesh, charts, (small_charts){least, densities}, error);
 }
 
 /* Cuts the faces off that have come to stand too steep on the mean normal of their chart, which they took part in
@@ -256,7 +285,7 @@ splat_status splat_charts_grow(const splat_mesh *mesh, splat_charts *charts, spl
     SPLAT_TRY_GOTO(status, done, grow_all(mesh, charts, error));
     for (int round = 0; round < 3 && status == SPLAT_OK; round++) {
         if (round) status = cut_steep(mesh, charts, error);
-        if (status == SPLAT_OK) status = merge_small(mesh, charts, error);
+        if (status == SPLAT_OK) status = merge_small(mesh, charts, (small_charts){.limit = SMALL_CHART}, error);
     }
 done:
     if (status != SPLAT_OK) splat_charts_free(charts);

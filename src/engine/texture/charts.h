@@ -27,6 +27,10 @@ typedef struct splat_charts {
  * their faces within the limit. One thread: about half a second for a million faces. Errors: MEMORY; then there is
  * nothing to free. */
 splat_status splat_charts_grow(const splat_mesh *mesh, splat_charts *charts, splat_error *error);
+/* Lets charts of less than `least` texels join the neighbour with the nearest normal, at any angle; the layout unfolds
+ * their faces. densities: texels a unit of each face. Errors: MEMORY. */
+splat_status splat_charts_absorb(const splat_mesh *mesh, splat_charts *charts, const float *densities, double least,
+                                 splat_error *error);
 /* Cuts faces [keep, n) of a chart's list off; the connected pieces of them become charts at the end. `queue` has room
  * for n_faces. Errors: MEMORY. */
 splat_status splat_charts_cut(splat_charts *charts, size_t chart, uint32_t keep, uint32_t *queue, splat_error *error);
@@ -34,6 +38,8 @@ splat_status splat_charts_cut(splat_charts *charts, size_t chart, uint32_t keep,
 void splat_chart_normal(const splat_charts *charts, size_t chart, double normal[3]);
 /* Cosine of the angle between a face and a unit vector; 1 for faces without area. */
 double splat_chart_cosine(const splat_charts *charts, uint32_t face, const double normal[3]);
+/* Texels of a face at a density in texels a unit. */
+double splat_chart_face_texels(const splat_charts *charts, uint32_t face, double density);
 void splat_charts_free(splat_charts *charts);
 
 #endif

@@ -10,13 +10,15 @@
 
 typedef struct point2 { double x, y; } point2;
 
+enum { UNREACHED, REACHED, TAKEN, LEFT };
+
 /* Working memory for one chart after the other. */
 typedef struct layout {
     splat_mesh *mesh;
     splat_charts *charts;
     const splat_layout_rules *rules;
     uint32_t *queue, *order;  /* [n_faces] */
-    uint8_t *is_reached;      /* [n_faces] */
+    uint8_t *states;          /* [n_faces]: of a walk over a chart; else UNREACHED */
     point2 *points, *hull;    /* corners of a chart, and their hull */
     size_t point_capacity;
     uint8_t *claimed;         /* texels of a chart's box */
@@ -234,36 +236,137 @@ static bool claim(layout *l, uint32_t face, int columns, int rows)
     return true;
 }
 
+/* Puts the n faces of `order` first in a chart's list, and behind them those from number `from` on that are not TAKEN.
+ * All of these become UNREACHED. */
+static void list_taken(layout *l, splat_chart at, uint32_t from, uint32_t n)
+{
+    uint32_t *faces = l->charts->faces + at.first;
+    for (uint32_t i = from; i < at.n; i++) {
+        if (l->states[faces[i]] != TAKEN) l->order[n++] = faces[i];
+        l->states[faces[i]] = UNREACHED;
+    }
+    memcpy(faces, l->order, at.n * sizeof *faces);
+}
+
 /* Walks the chart, from its first face that faces the plane, over faces that do so and overlap none of those taken, and
- * puts these first in its list. Returns how many: all when nothing overlaps. */
+ * puts these first in its list. Returns how many: all when nothing overlaps, 0 when no face faces the plane. */
 static uint32_t take_faces(layout *l, size_t number, const double normal[3], int columns, int rows)
 {
     splat_chart at = l->charts->charts[number];
-    uint32_t *faces = l->charts->faces + at.first, n_queued = 0, n = 0, n_left, start = 0;
+    uint32_t *faces = l->charts->faces + at.first, n_queued = 0, n = 0, start = 0;
     while (start < at.n && splat_chart_cosine(l->charts, faces[start], normal) <= SPLAT_CHART_MIN_COSINE) start++;
-    if (start == at.n) return 1; /* its normals cancel out: alone, the first face has its own */
+    if (start == at.n) return 0;
     l->queue[n_queued++] = faces[start];
-    l->is_reached[faces[start]] = 1;
+    l->states[faces[start]] = REACHED;
     for (uint32_t i = 0; i < n_queued; i++) {
         uint32_t face = l->queue[i];
         bool fits = splat_chart_cosine(l->charts, face, normal) > SPLAT_CHART_MIN_COSINE &&
                     claim(l, face, columns, rows);
         if (!fits) continue;
         l->order[n++] = face;
-        l->is_reached[face] = 2;
+        l->states[face] = TAKEN;
         for (size_t k = 0; k < 3; k++) {
             uint32_t other = l->charts->opposite[3 * (size_t)face + k];
-            if (other == UINT32_MAX || l->charts->of_face[other / 3] != number || l->is_reached[other / 3]) continue;
-            l->is_reached[other / 3] = 1;
+            if (other == UINT32_MAX || l->charts->of_face[other / 3] != number || l->states[other / 3]) continue;
+            l->states[other / 3] = REACHED;
             l->queue[n_queued++] = other / 3;
         }
     }
-    n_left = n;
-    for (uint32_t i = 0; i < at.n; i++) {
-        if (l->is_reached[faces[i]] != 2) l->order[n_left++] = faces[i];
-        l->is_reached[faces[i]] = 0;
+    list_taken(l, at, 0, n);
+    return n;
+}
+
+/* ---------------------------------------------------------------- small pieces */
+
+/* Marks faces of connected pieces of less than `least` texels REACHED, the others UNREACHED. False: there are none. */
+static bool find_small(layout *l, const uint32_t *faces, uint32_t n, const float *densities, double least)
+{
+    bool any = false;
+    for (uint32_t i = 0; i < n; i++) l->states[faces[i]] = LEFT;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t n_queued = 0;
+        double texels = 0.0;
+        if (l->states[faces[i]] != LEFT) continue;
+        l->queue[n_queued++] = faces[i];
+        l->states[faces[i]] = REACHED;
+        for (uint32_t k = 0; k < n_queued; k++) {
+            texels += splat_chart_face_texels(l->charts, l->queue[k], (double)densities[l->queue[k]]);
+            for (size_t side = 0; side < 3; side++) {
+                uint32_t other = l->charts->opposite[3 * (size_t)l->queue[k] + side];
+                if (other == UINT32_MAX || l->states[other / 3] != LEFT) continue;
+                l->states[other / 3] = REACHED;
+                l->queue[n_queued++] = other / 3;
+            }
+        }
+        if (texels < least) any = true;
+        else for (uint32_t k = 0; k < n_queued; k++) l->states[l->queue[k]] = UNREACHED;
     }
-    memcpy(faces, l->order, at.n * sizeof *faces);
+    return any;
+}
+
+/* The corner across from a side of a face in the plane of the side: along it as a fraction of its length, and away from
+ * it in units of the mesh. */
+static point2 apex_of(const splat_mesh *mesh, uint32_t face, size_t side)
+{
+    const uint32_t *corner = mesh->faces + 3 * (size_t)face;
+    const float *a = mesh->vertices + 3 * (size_t)corner[side];
+    const float *b = mesh->vertices + 3 * (size_t)corner[(side + 1) % 3];
+    const float *c = mesh->vertices + 3 * (size_t)corner[(side + 2) % 3];
+    double along = 0.0, length = 0.0, slant = 0.0;
+    for (int k = 0; k < 3; k++) {
+        double u = (double)b[k] - (double)a[k], v = (double)c[k] - (double)a[k];
+        along += u * v;
+        length += u * u;
+        slant += v * v;
+    }
+    if (!(length > 0.0)) return (point2){0.0, 0.0};
+    return (point2){along / length, sqrt(fmax(slant - along * along / length, 0.0))};
+}
+
+/* Unfolds a face along its half-edge `edge`, whose opposite belongs to a face that has its place. Where texels are
+ * taken, or lie beyond the sides, it is folded flat: the corner across comes to the nearer end of the edge. */
+static void unfold(layout *l, uint32_t edge, double scale, const int sides[2])
+{
+    uint32_t face = edge / 3, opposite = l->charts->opposite[edge];
+    const size_t a = edge % 3, b = (a + 1) % 3, c = (a + 2) % 3;
+    const float *there = l->mesh->uvs + 6 * (size_t)(opposite / 3), *from = there + 2 * ((opposite % 3 + 1) % 3),
+                *to = there + 2 * (opposite % 3);
+    float *uv = l->mesh->uvs + 6 * (size_t)face;
+    double along[2] = {(double)to[0] - (double)from[0], (double)to[1] - (double)from[1]};
+    double length = hypot(along[0], along[1]);
+    point2 apex = apex_of(l->mesh, face, a);
+    const double away[2] = {along[1], -along[0]}; /* out of the other face: to the left, as seen with v down */
+    bool fits = length > 0.0;
+    memcpy(uv + 2 * a, from, 2 * sizeof *uv);
+    memcpy(uv + 2 * b, to, 2 * sizeof *uv);
+    for (size_t k = 0; k < 2 && fits; k++) {
+        double x = (double)from[k] + apex.x * along[k] + scale * apex.y * away[k] / length;
+        x = floor(x * SPLAT_TEXEL_UNITS + 0.5) / SPLAT_TEXEL_UNITS;
+        fits = x >= l->rules->margin && x <= sides[k] - l->rules->margin;
+        uv[2 * c + k] = (float)x;
+    }
+    if (!fits || !claim(l, face, sides[0], sides[1])) memcpy(uv + 2 * c, apex.x < 0.5 ? from : to, 2 * sizeof *uv);
+}
+
+/* Unfolds the small pieces among the faces that take_faces has left, from number n of the chart's list on. It works
+ * breadth first from the faces that have their places, and puts the others behind these. Returns how many faces the
+ * chart has then. */
+static uint32_t unfold_small(layout *l, size_t number, uint32_t n, const float *densities, double scale,
+                             const int sides[2])
+{
+    splat_chart at = l->charts->charts[number];
+    const uint32_t *faces = l->charts->faces + at.first, first = n;
+    if (!find_small(l, faces + n, at.n - n, densities, l->rules->least)) return n;
+    memcpy(l->order, faces, n * sizeof *faces);
+    for (uint32_t i = 0; i < n; i++)
+        for (size_t k = 0; k < 3; k++) {
+            uint32_t edge = l->charts->opposite[3 * (size_t)l->order[i] + k];
+            if (edge == UINT32_MAX || l->states[edge / 3] != REACHED) continue;
+            unfold(l, edge, scale, sides);
+            l->states[edge / 3] = TAKEN;
+            l->order[n++] = edge / 3;
+        }
+    list_taken(l, at, first, n);
     return n;
 }
 
@@ -387,7 +490,7 @@ static double chart_density(const splat_charts *charts, splat_chart at, const fl
     return area > 0.0 ? sqrt(weighted / area) : (double)densities[charts->faces[at.first]];
 }
 
-/* Until nothing of the chart overlaps: a chart that was cut is laid out anew, in a smaller box. */
+/* Until nothing of the chart overlaps: a chart that was cut is laid out again, in a smaller box. */
 static splat_status lay_out(layout *l, size_t number, const float *densities, double factor, splat_piece *piece,
                             splat_error *error)
 {
@@ -414,6 +517,8 @@ static splat_status lay_out(layout *l, size_t number, const float *densities, do
             }
             memset(l->claimed, 0, size);
             n = take_faces(l, number, normal, sides[0], sides[1]);
+            if (n == 0) n = 1; /* the normals cancel out: alone, the first face has its own */
+            else if (n < at.n) n = unfold_small(l, number, n, densities, scale, sides);
         }
         if (n == at.n) return make_piece(l, at, sides, piece, error);
         SPLAT_TRY(splat_charts_cut(l->charts, number, n, l->queue, error));
@@ -429,8 +534,8 @@ splat_status splat_layout_charts(splat_mesh *mesh, splat_charts *charts, const f
     *pieces = NULL;
     l.queue = malloc((n + 1) * sizeof *l.queue);
     l.order = malloc((n + 1) * sizeof *l.order);
-    l.is_reached = calloc(n + 1, 1);
-    if (!l.queue || !l.order || !l.is_reached) status = no_memory(&l, error);
+    l.states = calloc(n + 1, sizeof *l.states);
+    if (!l.queue || !l.order || !l.states) status = no_memory(&l, error);
     for (size_t c = 0; status == SPLAT_OK && c < charts->n; c++) { /* their number grows */
         splat_piece *grown = splat_array_grow(*pieces, &capacity, n_pieces, sizeof *grown);
         if (!grown) {
@@ -447,7 +552,7 @@ splat_status splat_layout_charts(splat_mesh *mesh, splat_charts *charts, const f
     }
     free(l.queue);
     free(l.order);
-    free(l.is_reached);
+    free(l.states);
     free(l.points);
     free(l.hull);
     free(l.claimed);

@@ -1,5 +1,5 @@
 /* Charts laid flat: projected, rotated to their smallest boxes, rounded to 1/256 texel, and cut where they overlap
- * themselves; then packed onto pages in blocks of texels. */
+ * themselves, but for small pieces, which are unfolded; then packed onto pages in blocks of texels. */
 #ifndef SPLAT_TEXTURE_LAYOUT_H
 #define SPLAT_TEXTURE_LAYOUT_H
 
@@ -19,12 +19,16 @@ typedef struct splat_layout_rules {
     int block;      /* texels */
     int margin;     /* texels around the faces of a chart that are its own, at least 2 */
     int max_side;   /* texels of a page's side */
+    double least;   /* texels, at factor 1: connected pieces of less get no chart of their own */
 } splat_layout_rules;
 
 /* Lays all charts out. Texel coordinates in the chart's own box come into mesh->uvs (in texels, not 0 .. 1), multiples
- * of 1/256. Charts that overlap themselves, or are larger than a page, are cut, so that there may be more of them
- * afterwards. densities: texels a unit of each face, times `factor`. *pieces (one a chart) is for
- * splat_pieces_free. Errors: ARGUMENT (a face larger than a page: the sentence names the density that fits), MEMORY. */
+ * of 1/256. Charts that overlap themselves, are too steep, or are larger than a page, are cut, so there may be more of
+ * them afterwards. A connected piece of less than rules->least texels that a chart could not keep is unfolded into
+ * it, face by face, each along the edge of a neighbour. A face that finds no free texels there is folded flat on that
+ * edge: it takes no texel, and shows the colours of the edge. densities: texels a unit of each face, times `factor`.
+ * *pieces (one a chart) is for splat_pieces_free. Errors: ARGUMENT (a face larger than a page: the sentence names the
+ * density that fits), MEMORY. */
 splat_status splat_layout_charts(splat_mesh *mesh, splat_charts *charts, const float *densities, double factor,
                                  const splat_layout_rules *rules, splat_piece **pieces, splat_error *error);
 void splat_pieces_free(splat_piece *pieces, size_t n);
