@@ -1,9 +1,9 @@
 /* SIBR's network protocol: requests, and the listener by a client of a few lines. tests/viewer/viewer_sibr.py compares
  * its pictures with the program's renders. */
+#include "scene_fixture.h"
 #include "deep_json.h"
 #include "dial.h"
 #include "red_model.h"
-#include "scene_fixture.h"
 #include "viewer/message.h"
 #include "viewer/sibr_request.h"
 #include "viewer/state.h"
