@@ -115,7 +115,7 @@ static outcome differentiate(room *r, int view)
     splat_rest_rows rows;
     must(splat_rest_open(r->model, SPLAT_REST_ROWS, &rows, &error), &error);
     struct splat_project_backward_args back = {.gaussians = &rows.gaussians, .frame = frame,
-                                               .gradients = &gradients};
+                                               .sink = {.write = &gradients}};
     for (int i = 0; i < SPLAT_N_TENSORS; i++) /* a view that did not fit leaves them as they are */
         must(splat_backend_zero(b, r->gradients.blocks[i].data, r->gradients.blocks[i].bytes, &error), &error);
     must(splat_view_backward(b, frame, &(splat_view_gradients){.image = r->grad_images[view]}, &error), &error);

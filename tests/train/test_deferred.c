@@ -81,7 +81,7 @@ static splat_status project_views(splat_backend *backend, const struct splat_pro
 static splat_status project_backward(splat_backend *backend, const struct splat_project_backward_args *args,
                                      splat_error *error)
 {
-    args->rest ? put_off(args->rest) : look(NULL);
+    args->sink.rest ? put_off(args->sink.rest) : look(NULL);
     return real->ops.project_backward(backend, args, error);
 }
 

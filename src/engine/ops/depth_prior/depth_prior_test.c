@@ -348,8 +348,9 @@ static splat_status device_chain(project_scene *scene, const chain *c, device_bl
     const splat_view_blend blend = {.colors = true, .depth = &everywhere};
     const splat_view_gradients screen = {.image = b->no_colours.data, .alpha = gradients + 2 * PIXELS,
                                          .depth = &everywhere};
-    struct splat_project_backward_args project = {.gaussians = &scene->gaussians, .frame = frame, .gradients = tensors,
-                                                  .grad_depth = gradients + 3 * PIXELS};
+    struct splat_project_backward_args project = {.gaussians = &scene->gaussians, .frame = frame,
+                                                  .source = {.depth = gradients + 3 * PIXELS},
+                                                  .sink = {.write = tensors}};
     SPLAT_TRY(splat_view_forward(backend, frame, &blend, error));
     SPLAT_TRY(splat_op_depth_map(backend, &map, error));
     SPLAT_TRY(splat_op_depth_points(backend, &points, error));

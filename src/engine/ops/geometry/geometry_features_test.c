@@ -200,7 +200,7 @@ static splat_status device_chain(project_scene *scene, const chain *c, device_bl
     struct splat_geometry_features_backward_args describe_back = {&scene->gaussians, frame, c->world, c->centers,
                                                                   b->gradients.data, features};
     struct splat_project_backward_args project_back = {.gaussians = &scene->gaussians, .frame = frame,
-                                                       .gradients = screen};
+                                                       .sink = {.write = screen}};
     SPLAT_TRY(splat_op_geometry_features(backend, &describe, error));
     SPLAT_TRY(splat_view_forward(backend, frame, &(splat_view_blend){.geometry = &maps}, error));
     SPLAT_TRY(device_losses(scene, c, b, error));

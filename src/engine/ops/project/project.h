@@ -40,44 +40,48 @@ struct splat_project_views_args {
     const splat_rest_state *rest; /* of a step; NULL: rows are settled */
 };
 
+/* Gradients from elsewhere, which project_backward adds to those of the view; all zero: none. */
+typedef struct splat_gradient_source {
+    const splat_tensors *extra; /* of every Gaussian, seen or not: means, scales, rotations and opacities ([n] rows; the
+                                   other tensors are not read). Rows that are not finite count as degenerate and add
+                                   nothing. They may be the very arrays that the sink writes. NULL allowed */
+    const float *depth;         /* [n_visible] dL/dz of the depths of what is visible, of raster_backward: times the
+                                   third row of the camera's rotation it is added to the gradient of the mean. What is
+                                   not finite counts as degenerate and adds nothing. NULL allowed */
+    float opacity_pull, scale_pull; /* opacity_pull o (1 - o) is added to the gradient of every opacity, seen or not,
+                                       and scale_pull s_k to that of every scale, o and s_k raw: the gradients of
+                                       opacity_pull sum o and scale_pull sum s_k. What is not finite adds nothing */
+} splat_gradient_source;
+
+/* Where gradients go. A Gaussian whose gradient is not finite gets zeros and is added to n_degenerate. */
+typedef struct splat_gradient_sink {
+    const splat_adam *step;     /* parameters and moments are updated in place. NULL allowed */
+    const splat_tensors *write; /* becomes dL/dparameter of every Gaussian: zero for the unseen, and for bands above the
+                                   active degree; tensors that are NULL are left out. NULL allowed */
+    /* Instead of `write`: gradients of other views, to which those of what is visible are added (with `extra` those of
+     * every Gaussian), and the sums of their squares, of the same tensors; other rows stay as they are. NULL allowed,
+     * for both. */
+    const splat_tensors *add, *add_squares;
+    /* Puts off: with rest->deferred, and no gradients to write or to add, sh_rest's step; project had the same `rest`
+     * then. With rest->deferred of several slots, and active bands, gradients of sh_rest are not added but kept in slot
+     * `slot`, and `extra` is UNSUPPORTED. rest: NULL allowed. */
+    const splat_rest_state *rest;
+    uint32_t slot;
+    /* For every visible Gaussian grad += |(W/2 mean_x, H/2 mean_y)|, grad_abs += mean_abs, count += 1; with a mask only
+     * for those whose mean, clamped to the picture and rounded, is a pixel that the mask keeps (SPLAT_LOSS_KEPT): what
+     * a mask hides has no gradient, and would dilute the mean of the others. NULL allowed, for each. */
+    const splat_statistics *statistics;
+    const uint8_t *statistics_mask; /* [height][width] */
+} splat_gradient_sink;
+
 /* project_backward: from frame->grad2d to every parameter, then Adam, in one pass: no gradient array of the model's
- * size exists unless it is asked for. Every Gaussian is stepped, the unseen with zero gradient (dense Adam).
- *
- * statistics (NULL allowed): for every visible Gaussian, grad += |(W/2 mean_x, H/2 mean_y)|, grad_abs += mean_abs,
- * count += 1; with statistics_mask only for those whose mean, clamped to the picture and rounded, is a pixel that the
- * mask keeps (SPLAT_LOSS_KEPT): what a mask hides has no gradient, and would dilute the mean of the others.
- * gradients (NULL allowed): when given, dL/dparameter of every Gaussian is written there (zero for the unseen; bands
- * above the active degree zero); tensors that are NULL are left out. A Gaussian whose gradient is not finite gets zeros
- * and is added to n_degenerate.
- * adds: gradients hold those of other views; those of what is visible are added, and other rows stay as they are; so
- * are their squares, to `squares`. With extra_gradients those of every Gaussian are added. With rest->deferred, of
- * several slots, and active bands, sh_rest's are not added but kept in slot `slot`, and extra_gradients are
- * UNSUPPORTED.
- * extra_gradients (NULL allowed): gradients from elsewhere, of every Gaussian, seen or not: means, scales, rotations
- * and opacities ([n] rows; the other tensors are not read) are added to those of the view. Rows that are not finite
- * count as degenerate and add nothing. They may be the very arrays of gradients.
- * grad_depth (NULL allowed): dL/dz of the depths of what is visible, of raster_backward: grad_depth times the third row
- * of the camera's rotation is added to the gradient of the mean. What is not finite counts as degenerate and adds
- * nothing.
- * opacity_pull, scale_pull (0: none): opacity_pull o (1 - o) is added to the gradient of every opacity, seen or not,
- * and scale_pull s_k to that of every scale, o and s_k raw: the gradients of opacity_pull sum o and scale_pull sum s_k.
- * Where they are not finite nothing is added.
- * With rest->deferred, and no gradients asked for, sh_rest's step is put off; project had the same `rest` then.
- * adam (NULL allowed): when given, the parameters and moments are updated in place. filter_3d is a constant. */
+ * size exists unless it is asked for. Every Gaussian is stepped, the unseen with zero gradient (dense Adam). filter_3d
+ * is a constant. */
 struct splat_project_backward_args {
     splat_gaussians *gaussians;
     splat_frame *frame;
-    const splat_adam *adam;
-    const splat_statistics *statistics;
-    const uint8_t *statistics_mask; /* [height][width] or NULL */
-    const splat_tensors *gradients;
-    bool adds;
-    const splat_tensors *squares; /* with adds, of the tensors of gradients; otherwise not looked at */
-    uint32_t slot;
-    const splat_tensors *extra_gradients;
-    const float *grad_depth; /* [n_visible] or NULL */
-    float opacity_pull, scale_pull;
-    const splat_rest_state *rest; /* NULL allowed */
+    splat_gradient_source source;
+    splat_gradient_sink sink;
 };
 
 #endif

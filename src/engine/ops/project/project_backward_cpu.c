@@ -59,18 +59,25 @@ static void add_rows(const uint32_t *ids, const splat_adam_range *range, size_t 
     }
 }
 
+/* The arrays that gradients are written or added to, or NULL. */
+static const splat_tensors *gradients_of(const splat_gradient_sink *sink)
+{
+    return sink->write ? sink->write : sink->add;
+}
+
 /* The asked-for gradients of a block. */
 static void give_gradients(const struct splat_project_backward_args *args, const splat_adam_range *range,
                            const splat_gradient_block *block)
 {
-    const uint32_t *ids = args->extra_gradients ? NULL : args->frame->ids;
+    const uint32_t *ids = args->source.extra ? NULL : args->frame->ids;
+    const splat_tensors *to = gradients_of(&args->sink), *squares = args->sink.add_squares;
 #define SPLAT_TENSOR(name, ...)                                                                                        \
-    if (args->gradients->name) {                                                                                       \
+    if (to->name) {                                                                                                    \
         const size_t channels = splat_tensor_channels(SPLAT_TENSOR_##name, args->gaussians->sh_degree);                \
-        if (args->adds)                                                                                                \
-            add_rows(ids, range, channels, block->name, args->gradients->name, args->squares->name);                   \
+        if (squares)                                                                                                   \
+            add_rows(ids, range, channels, block->name, to->name, squares->name);                                      \
         else                                                                                                           \
-            memcpy(args->gradients->name + range->begin * channels, block->name, range->n * channels * sizeof(float)); \
+            memcpy(to->name + range->begin * channels, block->name, range->n * channels * sizeof(float));              \
     }
 #include "math/gaussians.def"
 #undef SPLAT_TENSOR
@@ -98,7 +105,7 @@ static uint32_t add_depth_gradients(const struct splat_project_backward_args *ar
     const float *ahead = args->frame->camera.rotation + 6;
     uint32_t n_bad = 0;
     for (uint32_t v = range->v_begin; v < range->v_end; v++) {
-        float *mean = block->means + 3 * (args->frame->ids[v] - range->begin), g = args->grad_depth[v];
+        float *mean = block->means + 3 * (args->frame->ids[v] - range->begin), g = args->source.depth[v];
         n_bad += !isfinite(g);
         for (int k = 0; isfinite(g) && k < 3; k++) mean[k] += ahead[k] * g;
     }
@@ -106,9 +113,10 @@ static uint32_t add_depth_gradients(const struct splat_project_backward_args *ar
 }
 
 /* Whether anything reads a block's gradients of sh_rest; where not, they need not be zero before they are made. */
-static bool wants_rest(const struct splat_project_backward_args *args)
+static bool wants_rest(const splat_gradient_sink *sink)
 {
-    return (args->adam && args->adam->update[SPLAT_TENSOR_sh_rest]) || (args->gradients && args->gradients->sh_rest);
+    const splat_tensors *gradients = gradients_of(sink);
+    return (sink->step && sink->step->update[SPLAT_TENSOR_sh_rest]) || (gradients && gradients->sh_rest);
 }
 
 splat_status splat_project_backward_cpu(splat_backend *backend, const struct splat_project_backward_args *args,
@@ -116,13 +124,15 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
 {
     (void)error;
     splat_frame *frame = args->frame;
+    const splat_gradient_source *source = &args->source;
+    const splat_gradient_sink *sink = &args->sink;
     const uint32_t n = args->gaussians->n;
     const splat_projector projector =
         splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
-    splat_adam_job s = splat_adam_begin(backend, args->gaussians, args->adam, 1);
+    splat_adam_job s = splat_adam_begin(backend, args->gaussians, sink->step, 1);
     const splat_project_kernels *kernels = splat_project_kernels_of(backend);
     s.ids = frame->ids;
-    const size_t cleared = wants_rest(args) ? sizeof(splat_gradient_block) : offsetof(splat_gradient_block, sh_rest);
+    const size_t cleared = wants_rest(sink) ? sizeof(splat_gradient_block) : offsetof(splat_gradient_block, sh_rest);
     uint32_t n_bad = 0;
 #pragma omp parallel for schedule(dynamic, 4) num_threads(backend->threads) reduction(+ : n_bad)
     for (int64_t b = 0; b < splat_adam_n_blocks(n); b++) {
@@ -133,14 +143,14 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
         memset(&block, 0, cleared);
         n_bad += kernels->backward(args->gaussians, &projector, frame, range.begin, range.v_begin, range.v_end,
                                    &block);
-        if (args->grad_depth) n_bad += add_depth_gradients(args, &range, &block);
-        for (uint32_t k = 0; args->extra_gradients && k < range.n; k++)
-            n_bad += !add_extra_gradients(args->extra_gradients, (size_t)range.begin + k, k, &block);
-        splat_adam_add_pulls(args->gaussians, args->opacity_pull, args->scale_pull, &range, &block);
-        if (args->statistics)
-            add_statistics(args->statistics, args->statistics_mask, frame, range.v_begin, range.v_end);
-        if (args->gradients) give_gradients(args, &range, &block);
-        if (args->adam) splat_adam_step_block(&s, &range, args->adam->rest_of_visible_only, &block, NULL);
+        if (source->depth) n_bad += add_depth_gradients(args, &range, &block);
+        for (uint32_t k = 0; source->extra && k < range.n; k++)
+            n_bad += !add_extra_gradients(source->extra, (size_t)range.begin + k, k, &block);
+        splat_adam_add_pulls(args->gaussians, source->opacity_pull, source->scale_pull, &range, &block);
+        if (sink->statistics)
+            add_statistics(sink->statistics, sink->statistics_mask, frame, range.v_begin, range.v_end);
+        if (gradients_of(sink)) give_gradients(args, &range, &block);
+        if (sink->step) splat_adam_step_block(&s, &range, sink->step->rest_of_visible_only, &block, NULL);
     }
     frame->n_degenerate += n_bad;
     return SPLAT_OK;

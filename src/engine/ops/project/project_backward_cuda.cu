@@ -371,8 +371,8 @@ static splat_status begin_deferred(splat_deferred_rest *deferred, const struct s
     if (deferred->n_steps == SPLAT_MAX_DEFERRED || (deferred->n_steps && deferred->active_sh_degree != active))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a step is put off that no projection for a step came before");
     deferred->active_sh_degree = active;
-    deferred->m = args->adam->moments->m.sh_rest;
-    deferred->v = args->adam->moments->v.sh_rest;
+    deferred->m = args->sink.step->moments->m.sh_rest;
+    deferred->v = args->sink.step->moments->v.sh_rest;
     *now = *deferred;
     return SPLAT_OK;
 }
@@ -382,6 +382,8 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     const splat_frame *frame = args->frame;
+    const splat_gradient_source &source = args->source;
+    const splat_gradient_sink &sink = args->sink;
     if (args->gaussians->n == 0) return SPLAT_OK;
     backward_parameters P = {};
     P.projector = splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
@@ -390,32 +392,33 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
     P.grad2d = frame->grad2d;
     P.half_width = 0.5f * (float)frame->camera.width;
     P.half_height = 0.5f * (float)frame->camera.height;
-    P.has_statistics = args->statistics && !args->statistics_mask;
-    if (args->gradients) P.gradients = *args->gradients;
-    P.adds = args->adds;
-    if (args->adds) P.squares = *args->squares;
-    if (args->extra_gradients) P.extra_gradients = *args->extra_gradients;
-    P.grad_depth = args->grad_depth;
+    P.has_statistics = sink.statistics && !sink.statistics_mask;
+    P.adds = sink.add != NULL;
+    if (sink.write) P.gradients = *sink.write;
+    if (sink.add) P.gradients = *sink.add;
+    if (sink.add) P.squares = *sink.add_squares;
+    if (source.extra) P.extra_gradients = *source.extra;
+    P.grad_depth = source.depth;
     for (int k = 0; k < 3; k++) P.ahead[k] = frame->camera.rotation[6 + k];
-    P.opacity_pull = args->opacity_pull;
-    P.scale_pull = args->scale_pull;
-    if (args->statistics) P.statistics = *args->statistics;
-    if (args->adam) set_adam(&P, args->adam);
+    P.opacity_pull = source.opacity_pull;
+    P.scale_pull = source.scale_pull;
+    if (sink.statistics) P.statistics = *sink.statistics;
+    if (sink.step) set_adam(&P, sink.step);
     P.state = splat_cuda_state_of(args->frame);
-    if (args->statistics && args->statistics_mask) {
+    if (sink.statistics && sink.statistics_mask) {
         masked_statistics_kernel<<<splat_cuda_blocks(P.g.n, 256), 256, 0, cuda->stream>>>(
-            P, (const float2 *)frame->mean2d, args->statistics_mask, *args->statistics);
+            P, (const float2 *)frame->mean2d, sink.statistics_mask, *sink.statistics);
         CUDA_LAUNCHED("masked statistics");
     }
     const bool half = P.g.sh_rest_half != NULL;
-    const bool quantized = args->adam && args->adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
-    const splat_rest_state rest = splat_rest_state_of(args->rest);
+    const bool quantized = sink.step && sink.step->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
+    const splat_rest_state rest = splat_rest_state_of(sink.rest);
     const struct splat_settle_rest_args settle = {args->gaussians, &rest};
-    const bool defers = rest.deferred && !rest.deferred->at_once && args->adam && P.update[SPLAT_TENSOR_sh_rest] &&
-                        !args->gradients;
-    const bool of_view = rest.deferred && rest.deferred->n_slots > 1 && args->adds && P.g.active_sh_degree > 0;
-    P.slot = args->slot;
-    if (of_view && args->extra_gradients)
+    const bool defers = rest.deferred && !rest.deferred->at_once && sink.step && P.update[SPLAT_TENSOR_sh_rest] &&
+                        !sink.write && !sink.add;
+    const bool of_view = rest.deferred && rest.deferred->n_slots > 1 && P.adds && P.g.active_sh_degree > 0;
+    P.slot = sink.slot;
+    if (of_view && source.extra)
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "gradients from elsewhere, and steps that are put off");
     if (of_view)
         P.deferred = *rest.deferred;
@@ -423,7 +426,7 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
         SPLAT_TRY(begin_deferred(rest.deferred, args, &P.deferred, error));
     else if (rest.deferred)
         SPLAT_TRY(splat_settle_rest_cuda(backend, &settle, error));
-    P.seen_only = defers && !args->extra_gradients;
+    P.seen_only = defers && !source.extra;
     if (P.seen_only) SPLAT_TRY(step_unseen(cuda, P, error));
     if (rest.cache) {
         P.cache = *rest.cache;

@@ -134,15 +134,18 @@ int project_run_backward(project_scene *scene, const splat_grad2d *grads, const 
     TEST_CHECK(failures, status == SPLAT_OK, "gradients: %s", error.message);
     splat_backend_upload(scene->backend, scene->frame.grad2d, visible, n * sizeof *visible, NULL);
     free(visible);
-    struct splat_project_backward_args args = {.gaussians = &scene->gaussians, .frame = &scene->frame, .adam = adam,
-                                               .statistics = statistics, .gradients = gradients,
-                                               .adds = scene->squares != NULL,
-                                               .squares = scene->squares,
-                                               .statistics_mask = scene->statistics_mask,
-                                               .extra_gradients = scene->extra_gradients,
-                                               .opacity_pull = scene->opacity_pull,
-                                               .scale_pull = scene->scale_pull,
-                                               .rest = &scene->rest};
+    const struct splat_project_backward_args args = {.gaussians = &scene->gaussians,
+                                                     .frame = &scene->frame,
+                                                     .source = {.extra = scene->extra_gradients,
+                                                                .opacity_pull = scene->opacity_pull,
+                                                                .scale_pull = scene->scale_pull},
+                                                     .sink = {.step = adam,
+                                                              .write = scene->squares ? NULL : gradients,
+                                                              .add = scene->squares ? gradients : NULL,
+                                                              .add_squares = scene->squares,
+                                                              .rest = &scene->rest,
+                                                              .statistics = statistics,
+                                                              .statistics_mask = scene->statistics_mask}};
     status = splat_op_project_backward(scene->backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "project_backward: %s", error.message);
     splat_backend_synchronize(scene->backend, NULL);

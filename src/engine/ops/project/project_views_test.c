@@ -91,11 +91,10 @@ static int backward(several *s, int step, uint32_t view)
     splat_backend_upload(backend, frame->grad2d, visible, n * sizeof *visible, NULL);
     const struct splat_project_backward_args args = {.gaussians = &s->scene.gaussians,
                                                      .frame = frame,
-                                                     .gradients = &s->state.gradients,
-                                                     .adds = true,
-                                                     .squares = &s->state.squares,
-                                                     .slot = view,
-                                                     .rest = &s->scene.rest};
+                                                     .sink = {.add = &s->state.gradients,
+                                                              .add_squares = &s->state.squares,
+                                                              .rest = &s->scene.rest,
+                                                              .slot = view}};
     TEST_CHECK(failures, splat_op_project_backward(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     free(all), free(ids), free(visible);
     return failures;

@@ -263,8 +263,10 @@ static splat_status blend_backward(job *j, const maps *m, splat_error *error)
     struct splat_geometry_features_backward_args described = {&j->gaussians, frame, false, has_sdf(j), m->gradients,
                                                               &j->gradients};
     SPLAT_TRY(splat_op_geometry_features_backward(j->backend, &described, error));
-    struct splat_project_backward_args projected = {
-        .gaussians = &j->gaussians, .frame = frame, .gradients = &j->gradients, .extra_gradients = &j->gradients};
+    struct splat_project_backward_args projected = {.gaussians = &j->gaussians,
+                                                    .frame = frame,
+                                                    .source = {.extra = &j->gradients},
+                                                    .sink = {.write = &j->gradients}};
     return splat_op_project_backward(j->backend, &projected, error);
 }
 

@@ -125,15 +125,15 @@ static splat_status update(splat_trainer *t, splat_step *s, splat_error *error)
     const struct splat_project_backward_args args = {
         .gaussians = &rows.gaussians,
         .frame = &t->model->frame,
-        .adam = &adam_free,
-        .statistics = s->wants_statistics ? &statistics : NULL,
-        .statistics_mask = splat_step_mask(t, &s->view),
-        .gradients = splat_bound_gradients(t, &bound_gradients),
-        .extra_gradients = s->has_extra ? &s->extra_gradients : NULL,
-        .grad_depth = s->view.depth ? s->view.depth->grad_depth : NULL,
-        .opacity_pull = t->options.opacity_reg / n,
-        .scale_pull = t->options.scale_reg / (3.0f * n),
-        .rest = rows.state};
+        .source = {.extra = s->has_extra ? &s->extra_gradients : NULL,
+                   .depth = s->view.depth ? s->view.depth->grad_depth : NULL,
+                   .opacity_pull = t->options.opacity_reg / n,
+                   .scale_pull = t->options.scale_reg / (3.0f * n)},
+        .sink = {.step = &adam_free,
+                 .write = splat_bound_gradients(t, &bound_gradients),
+                 .rest = rows.state,
+                 .statistics = s->wants_statistics ? &statistics : NULL,
+                 .statistics_mask = splat_step_mask(t, &s->view)}};
     SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
     s->n_degenerate = t->model->frame.n_degenerate;
     return step_bound(t, &adam, &bound_gradients, error);

@@ -273,16 +273,15 @@ static splat_status sum_views(splat_trainer *t, splat_step *s, splat_rest_rows *
         float *grad_depth;
         SPLAT_TRY(splat_batch_take(&t->shards.batch, r, &grad_depth, error));
         const bool has_extra = splat_regularized(t, r, &extra);
-        const struct splat_project_backward_args args = {.gaussians = &rows->gaussians,
-                                                         .frame = frame,
-                                                         .statistics = s->wants_statistics ? &statistics : NULL,
-                                                         .gradients = gradients,
-                                                         .adds = true,
-                                                         .squares = squares,
-                                                         .slot = (uint32_t)r,
-                                                         .grad_depth = grad_depth,
-                                                         .extra_gradients = has_extra ? &extra : NULL,
-                                                         .rest = rows->state};
+        const struct splat_project_backward_args args = {
+            .gaussians = &rows->gaussians,
+            .frame = frame,
+            .source = {.extra = has_extra ? &extra : NULL, .depth = grad_depth},
+            .sink = {.add = gradients,
+                     .add_squares = squares,
+                     .rest = rows->state,
+                     .slot = (uint32_t)r,
+                     .statistics = s->wants_statistics ? &statistics : NULL}};
         SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
         s->n_degenerate += frame->n_degenerate;
     }
