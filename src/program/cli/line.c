@@ -83,3 +83,15 @@ void *cli_field(const cli_line *line, const cli_option *option)
 #include "parts.def"
     return begin + (option->offset - places[part].offset);
 }
+
+size_t cli_kind_size(cli_kind kind)
+{
+    switch (kind) {
+    case CLI_CHOICE: return sizeof(const char *);
+    case CLI_PORT: return sizeof(int);
+    case CLI_INTS: return sizeof(cli_list);
+    case CLI_LIMIT: return sizeof(cli_limit);
+    case CLI_HELP: return sizeof(cli_help);
+    default: return splat_option_bytes((splat_option_kind)kind);
+    }
+}

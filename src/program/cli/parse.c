@@ -361,18 +361,6 @@ bool cli_names_value(const cli_line *line, const char *name)
     return false;
 }
 
-size_t cli_kind_size(cli_kind kind)
-{
-    switch (kind) {
-    case CLI_CHOICE: return sizeof(const char *);
-    case CLI_PORT: return sizeof(int);
-    case CLI_INTS: return sizeof(cli_list);
-    case CLI_LIMIT: return sizeof(cli_limit);
-    case CLI_HELP: return sizeof(cli_help);
-    default: return splat_option_bytes((splat_option_kind)kind);
-    }
-}
-
 void cli_put_given(const cli_line *line, const void *part, size_t size, void *options)
 {
     const char *begin = part;
