@@ -2,6 +2,7 @@
 #include "pipeline/publish.h"
 
 #include "base/error.h"
+#include "pipeline/results.h"
 #include "pipeline/stage_file.h"
 
 #include <errno.h>

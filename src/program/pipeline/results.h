@@ -37,4 +37,7 @@ const char *splat_pipeline_quality_text(const json_t *results, char text[32]);
 /* The path of the main result inside the pipeline's folder. */
 const char *splat_pipeline_result_path(const json_t *results);
 
+/* "folder/name"; false if it is too long. */
+bool splat_pipeline_join(char path[SPLAT_PIPELINE_PATH], const char *folder, const char *name);
+
 #endif

@@ -37,7 +37,4 @@ typedef struct splat_pipeline_product {
     const char *splat_name, *mesh_name;
 } splat_pipeline_product;
 
-/* "folder/name"; false if it is too long. */
-bool splat_pipeline_join(char path[SPLAT_PIPELINE_PATH], const char *folder, const char *name);
-
 #endif
