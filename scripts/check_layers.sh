@@ -119,7 +119,7 @@ program/bench program/capture program/cli program/sample "
 
 objects=$(find "$build"/CMakeFiles/*.dir/src -name '*.c.o' 2>/dev/null | while read -r object; do
     source=src/${object##*.dir/src/}
-    [ -f "${source%.o}" ] && [ "$object" -nt "${source%.o}" ] && echo "$object"
+    if [ -f "${source%.o}" ] && [ "$object" -nt "${source%.o}" ]; then echo "$object"; fi
 done)
 # The input of awk: lines "file function" of the objects (-), then the headers and the tables.
 echo "$objects" | xargs -r nm -A -g --defined-only | LC_ALL=C awk -v not_yet="$not_yet" '
