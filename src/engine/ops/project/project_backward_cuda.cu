@@ -363,6 +363,19 @@ static splat_status step_unseen(splat_cuda_backend *cuda, const backward_paramet
     return SPLAT_OK;
 }
 
+/* By what becomes of sh_rest, its storage (16-bit), and that of the moments (quantized). Steps at once and steps that
+ * are put off are of float32 alone; a view's gradients have no moments. */
+using launcher = void (*)(const backward_parameters &P, cudaStream_t stream);
+static constexpr launcher launchers[][2][2] = {
+    /* REST_AT_ONCE */ {{launch<false, false, REST_AT_ONCE>}},
+    /* REST_BY_ROWS */ {{launch<false, false, REST_BY_ROWS>, launch<false, true, REST_BY_ROWS>},
+                        {launch<true, false, REST_BY_ROWS>, launch<true, true, REST_BY_ROWS>}},
+    /* REST_CACHED */ {{launch<false, false, REST_CACHED>, launch<false, true, REST_CACHED>},
+                       {launch<true, false, REST_CACHED>, launch<true, true, REST_CACHED>}},
+    /* REST_DEFERRED */ {{launch<false, false, REST_DEFERRED>}},
+    /* REST_OF_VIEW */ {{launch<false, false, REST_OF_VIEW>, launch<false, false, REST_OF_VIEW>},
+                        {launch<true, false, REST_OF_VIEW>, launch<true, false, REST_OF_VIEW>}}};
+
 /* *now: as the step finds it. */
 static splat_status begin_deferred(splat_deferred_rest *deferred, const struct splat_project_backward_args *args,
                                    splat_deferred_rest *now, splat_error *error)
@@ -432,24 +445,12 @@ extern "C" splat_status splat_project_backward_cuda(splat_backend *backend,
         P.cache = *rest.cache;
         SPLAT_TRY(splat_cuda_join(cuda, error)); /* the rows are there */
     }
-    if (rest.cache && half)
-        quantized ? launch<true, true, REST_CACHED>(P, cuda->stream)
-                  : launch<true, false, REST_CACHED>(P, cuda->stream);
-    else if (rest.cache)
-        quantized ? launch<false, true, REST_CACHED>(P, cuda->stream)
-                  : launch<false, false, REST_CACHED>(P, cuda->stream);
-    else if (of_view)
-        half ? launch<true, false, REST_OF_VIEW>(P, cuda->stream) : launch<false, false, REST_OF_VIEW>(P, cuda->stream);
-    else if (half)
-        quantized ? launch<true, true, REST_BY_ROWS>(P, cuda->stream)
-                  : launch<true, false, REST_BY_ROWS>(P, cuda->stream);
-    else if (quantized)
-        launch<false, true, REST_BY_ROWS>(P, cuda->stream);
-    else if (P.rest_of_visible_only)
-        launch<false, false, REST_BY_ROWS>(P, cuda->stream);
-    else
-        defers ? launch<false, false, REST_DEFERRED>(P, cuda->stream)
-               : launch<false, false, REST_AT_ONCE>(P, cuda->stream);
+    const rest_steps steps = rest.cache                                    ? REST_CACHED
+                             : of_view                                     ? REST_OF_VIEW
+                             : half || quantized || P.rest_of_visible_only ? REST_BY_ROWS
+                             : defers                                      ? REST_DEFERRED
+                                                                           : REST_AT_ONCE;
+    launchers[steps][half][quantized](P, cuda->stream);
     CUDA_LAUNCHED("project_backward");
     if (defers) rest.deferred->n_steps++;
     return splat_cuda_join(cuda, error);
