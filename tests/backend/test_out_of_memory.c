@@ -6,9 +6,9 @@
 #include <cmocka.h>
 
 #include "base/context.h"
-#include "failing_malloc.h"
 #include "bench/json.h"
 #include "bench/report.h"
+#include "failing_malloc.h"
 #include "measure/contact_sheet.h"
 #include "measure/map_pictures.h"
 #include "measure/mesh_results.h"
@@ -20,6 +20,8 @@
 #include "mesh/measure/mesh_report.h"
 #include "plane_fixture.h"
 #include "report/profile/profile.h"
+#include "report/profile/profile_chart.h"
+#include "report/profile/profile_read.h"
 #include "report/tensorboard/tensorboard_report.h"
 #include "train/state.h"
 #include "trainer_fixture.h"

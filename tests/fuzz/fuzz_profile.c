@@ -1,6 +1,8 @@
 /* Memory profiles: lines of JSON, read, judged and drawn. */
 #include "fuzz.h"
 #include "report/profile/profile.h"
+#include "report/profile/profile_chart.h"
+#include "report/profile/profile_read.h"
 
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -16,6 +16,7 @@
 #include "io/picture/image_read.h"
 #include "lpips_fixture.h"
 #include "measure/lpips/lpips.h"
+#include "measure/lpips/lpips_load.h"
 #include "measure/results.h"
 #include "trainer_fixture.h"
 #include "view_job_fixture.h"

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "gpu_fixture.h"
 #include "report/profile/profile.h"
+#include "report/profile/profile_read.h"
 #include "run/memory_profiler.h"
 
 #include <math.h>

@@ -11,6 +11,7 @@
 #include "monitor_fixture.h"
 #include "report/monitor/host_stats.h"
 #include "report/monitor/monitor.h"
+#include "report/monitor/monitor_csv.h"
 
 #include <signal.h>
 #include <string.h>

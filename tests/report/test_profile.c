@@ -8,6 +8,7 @@
 #include "event_reader.h"
 #include "io/json.h"
 #include "report/profile/profile.h"
+#include "report/profile/profile_read.h"
 #include "run/memory_profiler.h"
 #include "trainer_fixture.h"
 

@@ -1,8 +1,10 @@
 /* What is read from memory profiles: verdicts on good, leaking and broken ones, finding them, the timeline, and the
  * command. */
 #include "base/file.h"
-#include "report/profile/profile.h"
 #include "check.h"
+#include "report/profile/profile.h"
+#include "report/profile/profile_chart.h"
+#include "report/profile/profile_read.h"
 #include "splatsmith.h"
 
 #include <fcntl.h>

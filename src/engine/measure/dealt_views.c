@@ -1,5 +1,6 @@
 /* Batches of views: each rank blends and measures one; figures and pictures come to rank 0. */
 #include "measure/dealt_views.h"
+#include "measure/lpips/lpips_load.h"
 
 #include "base/clock.h"
 #include "math/camera.h"

@@ -1,4 +1,5 @@
 /* Saving, keeping and finding the checkpoints of a run. */
+#include "run/checkpoint/write.h"
 #include "run/run_checkpoints.h"
 
 #include "io/model_folder.h"

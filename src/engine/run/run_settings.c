@@ -1,8 +1,8 @@
 /* Options, scene and machine as rows of text. */
+#include "run/checkpoint/options.h"
 #include "run/run_settings.h"
 
 #include "report/environment.h"
-#include "run/checkpoint/checkpoint.h"
 #include "train/density/strategy.h"
 #include "train/schedule.h"
 #include "train/train_options.h"

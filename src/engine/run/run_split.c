@@ -3,7 +3,10 @@
 #include "base/file.h"
 #include "base/utf8.h"
 #include "io/model_folder.h"
+#include "io/tensor/tensor_file.h"
 #include "run/checkpoint/checkpoint.h"
+#include "scene/dataset.h"
+#include "scene/scene.h"
 
 #include <stdlib.h>
 #include <string.h>

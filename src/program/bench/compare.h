@@ -21,9 +21,20 @@ void splat_bench_compare_times(const splat_bench_times *baseline, const splat_be
 /* Of two results of training. */
 void splat_bench_compare(const splat_bench_record *baseline, const splat_bench_record *candidate,
                          splat_bench_comparison *comparison);
+
+typedef void (*splat_bench_difference_function)(void *user, const char *sentence);
+
 /* Calls back for everything that makes the comparison unfair: another machine, GPU, driver, scene, resolution, count of
  * Gaussians (by more than 5 %), range of iterations, option, or throttled clocks. */
 void splat_bench_list_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
                                   splat_bench_difference_function visit, void *user);
+
+/* Same machine, backend, scene and size: figures of others say nothing about each other. */
+bool splat_bench_is_comparable(const splat_bench_record *a, const splat_bench_record *b);
+/* The two parts of splat_bench_list_differences: what was measured, and clocks held down ("of <whose>"). */
+void splat_bench_setting_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
+                                     splat_bench_difference_function visit, void *user);
+void splat_bench_throttling(const splat_bench_record *record, const char *whose, splat_bench_difference_function visit,
+                            void *user);
 
 #endif

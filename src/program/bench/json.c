@@ -1,5 +1,6 @@
 /* A benchmark's result as a file for programs, and two pictures of it. docs/files.md has the keys. */
 #include "bench/json.h"
+#include "run/checkpoint/options.h"
 
 #include "bench/record.h"
 
@@ -7,7 +8,6 @@
 #include "io/json.h"
 #include "io/svg/svg_chart.h"
 #include "report/environment.h"
-#include "run/checkpoint/checkpoint.h"
 #include "train/state.h"
 
 #include <jansson.h>

@@ -47,14 +47,4 @@ struct splat_bench_record {
 /* Whether a path names a JSON file, and not a folder for one. */
 bool splat_bench_is_json(const char *path);
 
-typedef void (*splat_bench_difference_function)(void *user, const char *sentence);
-
-/* Same machine, backend, scene and size: figures of others say nothing about each other. */
-bool splat_bench_is_comparable(const splat_bench_record *a, const splat_bench_record *b);
-/* The two parts of splat_bench_list_differences: what was measured, and clocks held down ("of <whose>"). */
-void splat_bench_setting_differences(const splat_bench_record *baseline, const splat_bench_record *candidate,
-                                     splat_bench_difference_function visit, void *user);
-void splat_bench_throttling(const splat_bench_record *record, const char *whose, splat_bench_difference_function visit,
-                            void *user);
-
 #endif

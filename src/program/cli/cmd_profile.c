@@ -2,6 +2,8 @@
 #include "cli.h"
 #include "progress.h"
 #include "report/profile/profile.h"
+#include "report/profile/profile_chart.h"
+#include "report/profile/profile_read.h"
 
 #include <math.h>
 

@@ -25,16 +25,11 @@ struct splat_lpips {
     splat_block maps, scratch, sums;
 };
 
-/* As splat_lpips_create, but only the first n_taps comparisons: for files that hold only the first layers. */
-splat_status splat_lpips_create_part(splat_context *context, const splat_lpips_options *options, int n_taps,
-                                     splat_lpips **lpips, splat_error *error);
 /* Both pictures on the device: image float[3][height][width] in [0, 1], photo uint8_t[height][width][3]; mask
  * uint8_t[height][width] (what it does not keep is the photo's in both) or NULL. per_tap [n_taps] is host memory.
  * Waits. */
 splat_status splat_lpips_run(splat_lpips *lpips, int width, int height, const float *image, const uint8_t *photo,
                              const uint8_t *mask, double *per_tap, splat_error *error);
-/* Rank 0's *lpips to all others, where an older one becomes this. Collective. Errors: MEMORY, RANK. */
-splat_status splat_lpips_share(splat_context *context, splat_comm *comm, splat_lpips **lpips, splat_error *error);
 /* Gives back what a picture needed; the weights stay. */
 void splat_lpips_release(splat_lpips *lpips);
 /* What results.json calls it: "vgg", or "vgg normalized". */

@@ -3,8 +3,9 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "io/tensor/safetensors.h"
-#include "ops/conv/conv.h"
 #include "measure/lpips/lpips.h"
+#include "measure/lpips/lpips_load.h"
+#include "ops/conv/conv.h"
 
 #include <math.h>
 #include <stdlib.h>

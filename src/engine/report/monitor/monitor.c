@@ -1,5 +1,6 @@
 /* The monitor: a thread of its own looks at GPU and host once a period; others read its latest sample. */
 #include "report/monitor/monitor.h"
+#include "report/monitor/monitor_csv.h"
 
 #include "backend/nvml.h"
 #include "base/clock.h"

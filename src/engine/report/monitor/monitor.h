@@ -22,7 +22,9 @@ typedef struct splat_monitor_options {
 } splat_monitor_options;
 
 void splat_monitor_options_init_sized(splat_monitor_options *options, size_t size);
+
 #define splat_monitor_options_init(options) splat_monitor_options_init_sized(options, sizeof *(options))
+
 /* Takes the first sample and starts a thread that takes the others. Where the driver cannot be asked, a notice is
  * logged once and the host is watched alone. Owned by the caller. Errors: ARGUMENT (no such process, a CSV with other
  * columns), IO, MEMORY. */
@@ -32,16 +34,5 @@ splat_status splat_monitor_create(const splat_monitor_options *options, splat_mo
 void splat_monitor_get_latest(splat_monitor *monitor, splat_monitor_sample *sample);
 /* Stops the thread. NULL is allowed. */
 void splat_monitor_destroy(splat_monitor *monitor);
-
-typedef void (*splat_monitor_tag_function)(void *user, const char *tag, double value);
-/* Calls back with every known figure of a sample under its TensorBoard tag, "4_performance/gpu_power_watts" etc. */
-void splat_monitor_visit_tags(const splat_monitor_sample *sample, splat_monitor_tag_function visit, void *user);
-
-/* Opens a CSV for appending and writes the line of titles when it is empty. Errors: ARGUMENT (a file with other
- * columns), IO. */
-splat_status splat_monitor_csv_open(const char *path, FILE **csv, splat_error *error);
-/* One row, flushed; unknown figures are empty. IO: the caller gives the file up. */
-splat_status splat_monitor_csv_write(FILE *csv, const char *path, const splat_monitor_sample *sample,
-                                     splat_error *error);
 
 #endif

@@ -1,5 +1,5 @@
 /* The figures of a sample by name: columns of the CSV and tags of TensorBoard. */
-#include "report/monitor/monitor.h"
+#include "report/monitor/monitor_csv.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
 /* The timeline of a memory profile. */
+#include "report/profile/profile_chart.h"
 #include "report/profile/profile_report.h"
 
 #include "io/svg/svg_areas.h"

@@ -1,10 +1,11 @@
 /* Memory profiles: finding and reading them. Files are hostile: every figure is checked, every error has its line. */
+#include "report/profile/profile_read.h"
 #include "report/profile/profile_report.h"
 
 #include "base/file.h"
 #include "io/json.h"
-#include "report/profile/memory_profile.h"
 #include "ops/types.h"
+#include "report/profile/memory_profile.h"
 
 #include <limits.h>
 #include <stdlib.h>

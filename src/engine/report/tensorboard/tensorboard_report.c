@@ -1,10 +1,10 @@
 /* The tags of training, and when each is written. A regularizer adds its own. */
 #include "io/picture/image_write.h"
+#include "report/monitor/monitor_csv.h"
 #include "report/tensorboard/tensorboard_report.h"
 
 #include "base/file.h"
 #include "io/picture/colormap.h"
-#include "report/monitor/monitor.h"
 #include "train/ranks/report.h"
 #include "train/ranks/shards.h"
 #include "train/state.h"

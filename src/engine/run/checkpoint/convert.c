@@ -1,7 +1,7 @@
 /* Rows of a checkpoint in another storage or SH degree than the trainer's. Rounding is to nearest: it happens once, not
  * every step. */
 #include "ops/shrink/shrink_math.h"
-#include "run/checkpoint/checkpoint.h"
+#include "run/checkpoint/convert.h"
 
 #include <string.h>
 

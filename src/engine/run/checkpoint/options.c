@@ -1,5 +1,5 @@
 /* The options of a run by name, for a checkpoint's header and for the list of what changed since it was written. */
-#include "run/checkpoint/checkpoint.h"
+#include "run/checkpoint/options.h"
 
 #include "io/json.h"
 #include "io/number.h"

@@ -1,5 +1,6 @@
 /* Into the trainer's arrays, converted to its storage: what both kinds of checkpoint end in. */
-#include "run/checkpoint/checkpoint.h"
+#include "run/checkpoint/convert.h"
+#include "run/checkpoint/put.h"
 
 #include "train/ranks/host_rows.h"
 

@@ -1,6 +1,10 @@
 /* Going on from a checkpoint. All of the file is checked before the trainer changes; then it is read a second time, in
  * pieces, into the trainer's storage. */
-#include "run/checkpoint/checkpoint.h"
+#include "run/checkpoint/convert.h"
+#include "run/checkpoint/header.h"
+#include "run/checkpoint/options.h"
+#include "run/checkpoint/put.h"
+#include "run/checkpoint/torch.h"
 
 #include "train/parts/bound_rows.h"
 #include "train/parts/part.h"
