@@ -43,15 +43,14 @@ endfunction()
 
 add_library(splatsmith_lpips_objects OBJECT tools/lpips_convert.c)
 target_link_libraries(splatsmith_lpips_objects PRIVATE splat_flags)
-set(command_objects splatsmith_cli_objects splatsmith_bench_objects)
 splatsmith_shared_library(splatsmith_shared splatsmith splatsmith_lib "${engine_objects}"
-  splatsmith_program_objects splatsmith_lpips_objects ${command_objects})
+  splatsmith_program_objects splatsmith_lpips_objects splatsmith_cli_objects)
 target_link_libraries(splatsmith_shared PRIVATE splat_flags)
 splatsmith_shared_library(splatsmith_program_shared splatsmith-program splatsmith_program_lib "${program_objects}"
-  ${command_objects})
+  splatsmith_cli_objects)
 target_link_libraries(splatsmith_program_shared PUBLIC splatsmith_shared PRIVATE splat_program_flags)
 
-add_executable(splatsmith_program $<TARGET_OBJECTS:splatsmith_cli_objects> $<TARGET_OBJECTS:splatsmith_bench_objects>)
+add_executable(splatsmith_program $<TARGET_OBJECTS:splatsmith_cli_objects>)
 set_target_properties(splatsmith_program PROPERTIES OUTPUT_NAME splatsmith)
 target_link_libraries(splatsmith_program PRIVATE splatsmith_program_shared splat_flags)
 add_executable(splatsmith-lpips-convert $<TARGET_OBJECTS:splatsmith_lpips_objects>)
