@@ -15,9 +15,9 @@ void cli_error(const char *format, ...)
     fail_msg("%s", format);
 }
 
-static bool is_default(const cli_option *option, const void *field)
+static bool is_default(const splat_line_option *option, const void *field)
 {
-    return field == (const char *)cli_default_parts() + option->offset;
+    return field == (const char *)splat_line_default_parts() + option->offset;
 }
 
 static void a_command_has_its_own_parts(void **state)
@@ -25,19 +25,19 @@ static void a_command_has_its_own_parts(void **state)
     (void)state;
     size_t n_own = 0;
     for (int i = 0; i < N_COMMANDS; i++) {
-        const cli_command command = {.bit = 1u << i};
-        cli_line line;
-        assert_true(cli_line_init(&line, &command));
-        for (size_t k = 0; k < cli_n_options; k++) {
-            const cli_option *option = &cli_options[k];
-            const void *field = cli_field(&line, option);
+        const splat_line_command command = {.bit = 1u << i};
+        splat_line line;
+        assert_true(splat_line_init(&line, &command));
+        for (size_t k = 0; k < splat_line_n_options; k++) {
+            const splat_line_option *option = &splat_line_options[k];
+            const void *field = splat_line_field(&line, option);
             if (!(option->commands & command.bit)) continue;
             n_own++;
             assert_false(is_default(option, field));
-            assert_memory_equal(field, (const char *)cli_default_parts() + option->offset,
-                                cli_kind_size(option->kind));
+            assert_memory_equal(field, (const char *)splat_line_default_parts() + option->offset,
+                                splat_line_kind_size(option->kind));
         }
-        cli_line_free(&line);
+        splat_line_free(&line);
     }
     assert_true(n_own > 1000);
 }
@@ -46,16 +46,16 @@ static void a_command_has_its_own_parts(void **state)
 static void other_parts_are_the_defaults(void **state)
 {
     (void)state;
-    const cli_command sample = {.bit = BIT_SAMPLE}, texture = {.bit = BIT_TEXTURE};
-    cli_line first, second;
-    assert_true(cli_line_init(&first, &sample) && cli_line_init(&second, &texture));
-    assert_ptr_equal(first.texture, &cli_default_parts()->texture);
-    assert_ptr_not_equal(second.texture, &cli_default_parts()->texture);
+    const splat_line_command sample = {.bit = BIT_SAMPLE}, texture = {.bit = BIT_TEXTURE};
+    splat_line first, second;
+    assert_true(splat_line_init(&first, &sample) && splat_line_init(&second, &texture));
+    assert_ptr_equal(first.texture, &splat_line_default_parts()->texture);
+    assert_ptr_not_equal(second.texture, &splat_line_default_parts()->texture);
     const int usual = first.texture->texture_size;
     second.texture->texture_size++;
     assert_int_equal(first.texture->texture_size, usual);
-    cli_line_free(&first);
-    cli_line_free(&second);
+    splat_line_free(&first);
+    splat_line_free(&second);
 }
 
 int main(void)

@@ -14,17 +14,17 @@
 #include "sample/sample_scene.h"
 #include "scene/scene_options.h"
 
-/* A struct of options in cli_parts, and how the library judges it. */
+/* A struct of options in splat_line_parts, and how the library judges it. */
 typedef struct group {
     const char *name;
     size_t offset, size;
-    splat_status (*check)(const cli_parts *parts, splat_error *error);
+    splat_status (*check)(const splat_line_parts *parts, splat_error *error);
 } group;
 
 #define CHECK(name, type)                                                                                              \
-    static splat_status check_##name(const cli_parts *parts, splat_error *error)                                     \
+    static splat_status check_##name(const splat_line_parts *parts, splat_error *error)                                \
     {                                                                                                                  \
-        return splat_##type##_options_check(&parts->name, error);                                                     \
+        return splat_##type##_options_check(&parts->name, error);                                                      \
     }
 CHECK(scene, scene)
 CHECK(train, train)
@@ -33,7 +33,7 @@ CHECK(texture, texture)
 CHECK(clean, clean)
 CHECK(sample, sample)
 
-static splat_status check_cameras(const cli_parts *parts, splat_error *error)
+static splat_status check_cameras(const splat_line_parts *parts, splat_error *error)
 {
     splat_cameras_options options = parts->cameras;
     options.source = options.folder = "x";
@@ -41,7 +41,7 @@ static splat_status check_cameras(const cli_parts *parts, splat_error *error)
 }
 
 /* Without a page or a port nothing is opened. */
-static splat_status check_viewer(const cli_parts *parts, splat_error *error)
+static splat_status check_viewer(const splat_line_parts *parts, splat_error *error)
 {
     splat_viewer_options options = parts->viewer;
     splat_viewer *viewer;
@@ -51,7 +51,10 @@ static splat_status check_viewer(const cli_parts *parts, splat_error *error)
     return status;
 }
 
-#define GROUP(name) {#name, offsetof(cli_parts, name), sizeof ((cli_parts *)0)->name, check_##name}
+#define GROUP(name)                                                                                                    \
+    {                                                                                                                  \
+#name, offsetof(splat_line_parts, name), sizeof((splat_line_parts *)0)->name, check_##name                     \
+    }
 static const group groups[] = {GROUP(scene), GROUP(train), GROUP(mesh), GROUP(texture), GROUP(clean), GROUP(sample),
                                GROUP(cameras), GROUP(viewer)};
 
@@ -59,7 +62,7 @@ static const group groups[] = {GROUP(scene), GROUP(train), GROUP(mesh), GROUP(te
  * not -1, as the library's may be: there is a page. */
 static const char *const with_rules[] = {"gaussians_per_triangle", "port"};
 
-static const group *find_group(const cli_option *option)
+static const group *find_group(const splat_line_option *option)
 {
     for (size_t i = 0; i < sizeof groups / sizeof groups[0]; i++)
         if (option->offset >= groups[i].offset && option->offset < groups[i].offset + groups[i].size)
@@ -67,55 +70,58 @@ static const group *find_group(const cli_option *option)
     return NULL;
 }
 
-static bool has_rules(const cli_option *option)
+static bool has_rules(const splat_line_option *option)
 {
     for (size_t i = 0; i < sizeof with_rules / sizeof with_rules[0]; i++)
         if (strcmp(option->name, with_rules[i]) == 0) return true;
     return false;
 }
 
-static bool is_number(const cli_option *option)
+static bool is_number(const splat_line_option *option)
 {
     switch (option->kind) {
-    case CLI_INT:
-    case CLI_SIZE:
-    case CLI_COUNT:
-    case CLI_REAL:
-    case CLI_DOUBLE:
-    case CLI_GIB: return true;
+    case SPLAT_LINE_INT:
+    case SPLAT_LINE_SIZE:
+    case SPLAT_LINE_COUNT:
+    case SPLAT_LINE_REAL:
+    case SPLAT_LINE_DOUBLE:
+    case SPLAT_LINE_GIB: return true;
     default: return false;
     }
 }
 
-static bool is_whole(const cli_option *option)
+static bool is_whole(const splat_line_option *option)
 {
-    return option->kind == CLI_INT || option->kind == CLI_SIZE || option->kind == CLI_COUNT;
+    return option->kind == SPLAT_LINE_INT || option->kind == SPLAT_LINE_SIZE || option->kind == SPLAT_LINE_COUNT;
 }
 
 /* False where the field cannot hold the number. */
-static bool set(cli_parts *parts, const cli_option *option, double number)
+static bool set(splat_line_parts *parts, const splat_line_option *option, double number)
 {
     void *field = (char *)parts + option->offset;
-    if (option->kind == CLI_REAL) *(float *)field = (float)number;
+    if (option->kind == SPLAT_LINE_REAL)
+        *(float *)field = (float)number;
     else if (!is_whole(option)) *(double *)field = number;
-    else if (option->kind == CLI_COUNT && number >= 0) *(size_t *)field = (size_t)number;
-    else if (option->kind != CLI_COUNT && number >= INT_MIN && number <= INT_MAX) *(int *)field = (int)number;
+    else if (option->kind == SPLAT_LINE_COUNT && number >= 0)
+        *(size_t *)field = (size_t)number;
+    else if (option->kind != SPLAT_LINE_COUNT && number >= INT_MIN && number <= INT_MAX)
+        *(int *)field = (int)number;
     else return false;
     return true;
 }
 
-static bool takes(const cli_option *option, double number)
+static bool takes(const splat_line_option *option, double number)
 {
-    cli_range range = cli_option_range(option);
-    return (number >= range.low && number <= range.high && !(option->kind == CLI_SIZE && number == 0)) ||
+    splat_line_range range = splat_line_option_range(option);
+    return (number >= range.low && number <= range.high && !(option->kind == SPLAT_LINE_SIZE && number == 0)) ||
            (range.or_zero && number == 0);
 }
 
 static int n_judged, n_differ;
 
-static void compare_at(const group *g, const cli_option *option, double number)
+static void compare_at(const group *g, const splat_line_option *option, double number)
 {
-    static cli_parts parts;
+    static splat_line_parts parts;
     splat_error error = {0};
     splat_scene_options_init(&parts.scene);
     splat_train_options_init(&parts.train);
@@ -138,11 +144,11 @@ static void compare_at(const group *g, const cli_option *option, double number)
 static void the_library_has_the_ranges_of_the_command_line(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < cli_n_options; i++) {
-        const cli_option *option = &cli_options[i];
+    for (size_t i = 0; i < splat_line_n_options; i++) {
+        const splat_line_option *option = &splat_line_options[i];
         const group *g = is_number(option) ? find_group(option) : NULL;
         if (!g || has_rules(option)) continue;
-        cli_range range = cli_option_range(option);
+        splat_line_range range = splat_line_option_range(option);
         double step = is_whole(option) ? 1 : 1e-3 * fmax(1e-3, fabs(range.high));
         double numbers[] = {range.low, range.high, range.low - step, range.high + step, 0};
         for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++) compare_at(g, option, numbers[k]);

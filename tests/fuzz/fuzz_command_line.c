@@ -7,20 +7,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    cli_line line;
-    char *words[MOST_WORDS], *rest = NULL, value[CLI_TEXT_MAX];
+    splat_line line;
+    char *words[MOST_WORDS], *rest = NULL, value[SPLAT_LINE_TEXT_MAX];
     char *text = malloc(size + 1);
     int n = 0;
     memcpy(text, data, size);
     text[size] = '\0';
     for (char *word = strtok_r(text, "\n", &rest); word && n < MOST_WORDS; word = strtok_r(NULL, "\n", &rest))
         words[n++] = word;
-    const cli_command *command = n ? cli_find_command(words[0]) : NULL;
+    const splat_line_command *command = n ? splat_line_find_command(words[0]) : NULL;
     if (n && !command) cli_unknown_command(words[0]);
-    if (!cli_line_init(&line, command)) abort();
+    if (!splat_line_init(&line, command)) abort();
     if (command && cli_parse(&line, n - 1, words + 1))
-        for (size_t i = 0; i < cli_n_options; i++) cli_value_text(&cli_options[i], &line, value, sizeof value);
-    cli_line_free(&line);
+        for (size_t i = 0; i < splat_line_n_options; i++)
+            splat_line_value_text(&splat_line_options[i], &line, value, sizeof value);
+    splat_line_free(&line);
     free(text);
     return 0;
 }

@@ -19,27 +19,28 @@ static const alias aliases[] = {
     {"use_centers_to_extract_mesh", NULL, "points", "centers", false},
 };
 
-static bool take(cli_line *line, const alias *a)
+static bool take(splat_line *line, const alias *a)
 {
-    const cli_command *command = line->command;
-    char text[CLI_TEXT_MAX];
-    const cli_option *option = cli_find_option(command, a->name), *target = cli_find_option(command, a->target);
+    const splat_line_command *command = line->command;
+    char text[SPLAT_LINE_TEXT_MAX];
+    const splat_line_option *option = splat_line_find_option(command, a->name),
+                            *target = splat_line_find_option(command, a->target);
     const char *word = a->word ? a->word : "", *space = a->word ? " " : "";
-    if (!option || !target || !line->given[option - cli_options]) return true;
-    cli_value_text(option, line, text, sizeof text);
+    if (!option || !target || !line->given[option - splat_line_options]) return true;
+    splat_line_value_text(option, line, text, sizeof text);
     if (strcmp(text, a->word ? a->word : "True") != 0) return true;
-    if (line->given[target - cli_options]) {
-        cli_value_text(target, line, text, sizeof text);
+    if (line->given[target - splat_line_options]) {
+        splat_line_value_text(target, line, text, sizeof text);
         if (a->yields || strcmp(text, a->value) == 0) return true;
         cli_error("--%s%s%s is --%s %s, and cannot be --%s %s; leave one of the two out", a->name, space, word,
                   a->target, a->value, a->target, text);
         return false;
     }
     cli_notice("--%s%s%s is --%s %s", a->name, space, word, a->target, a->value);
-    return cli_set_option(line, target, a->value);
+    return splat_line_set(line, target, a->value);
 }
 
-bool cli_take_aliases(cli_line *line)
+bool cli_take_aliases(splat_line *line)
 {
     for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
         if (!take(line, &aliases[i])) return false;

@@ -16,22 +16,21 @@
 #define CLI_NO_SCENE                                                                                                   \
     "give the scene's folder with -s; without photos of your own, 'splatsmith sample FOLDER' writes a scene to try"
 
-#define COMMAND(bit, function, name, traits, usage, operand, summary, details)                                         \
-    int cmd_##function(cli_line *line);
+#define COMMAND(bit, function, name, traits, usage, operand, summary, details) int cmd_##function(splat_line *line);
 #include "commands.def"
 /* What the first word of bench asks for. */
-int cmd_bench_compare(const cli_line *line);
-int cmd_bench_report(const cli_line *line);
+int cmd_bench_compare(const splat_line *line);
+int cmd_bench_report(const splat_line *line);
 
 /* Whether a command would take this line: all that can be said before anything is opened. `loaded`: the iteration of
  * the splat that coarse training begins with, -1 when it is not known. Print the reason; return an exit code. */
-int cli_check_train(const cli_line *line);
-int cli_check_coarse(const cli_line *line, int loaded);
-int cli_check_mesh(const cli_line *line);
-int cli_check_refine(const cli_line *line);
-int cli_check_texture(const cli_line *line);
+int cli_check_train(const splat_line *line);
+int cli_check_coarse(const splat_line *line, int loaded);
+int cli_check_mesh(const splat_line *line);
+int cli_check_refine(const splat_line *line);
+int cli_check_texture(const splat_line *line);
 
-/* What a command that works on a splat leaves to whoever called it: cli_line.outcome. */
+/* What a command that works on a splat leaves to whoever called it: splat_line.outcome. */
 typedef struct cli_outcome {
     size_t peak_bytes;  /* of the context's memory, with the driver's overhead */
     double psnr;        /* of the last evaluation of the test views */
@@ -44,34 +43,35 @@ void cli_note_memory(cli_outcome *outcome, const splat_context *context);
 /* What is to be said of a command or option of other programs, spelled with underscores, or of a value that an option
  * takes elsewhere; NULL: nothing is known. */
 const char *cli_command_hint(const char *name);
-const char *cli_option_hint(const cli_command *command, const char *name);
-const char *cli_value_hint(const cli_option *option, const char *value);
+const char *cli_option_hint(const splat_line_command *command, const char *name);
+const char *cli_value_hint(const splat_line_option *option, const char *value);
 /* The command to type instead of a path that stands where a command belongs; NULL: it looks like no path. */
 const char *cli_path_hint(const char *path, char *text, size_t size);
 /* -r before a whole number is the resolution, as in 3DGS, also where SuGaR's -r is a regularization: returns the option
  * that is meant. value: NULL when there is none. */
-const cli_option *cli_number_option(const cli_command *command, const cli_option *option, const char *value);
+const splat_line_option *cli_number_option(const splat_line_command *command, const splat_line_option *option,
+                                           const char *value);
 /* The option that a word without one was probably meant for: "-s" before the folder of a scene; NULL: unknown. */
-const char *cli_word_hint(const cli_command *command, const char *word);
+const char *cli_word_hint(const splat_line_command *command, const char *word);
 
 /* --bboxmin and --bboxmax, in the world; false, with a message, when they are wrong. */
-bool cli_read_box(const cli_line *line, bool *has_box, double low[3], double high[3]);
+bool cli_read_box(const splat_line *line, bool *has_box, double low[3], double high[3]);
 
 /* The help of one command, with the options that people need first or with all; NULL: the list of commands. */
-void cli_print_help(FILE *out, const cli_command *command, cli_help help);
+void cli_print_help(FILE *out, const splat_line_command *command, splat_line_help help);
 
 /* Whether --backend names the CPU. */
-bool cli_names_cpu(const cli_line *line);
+bool cli_names_cpu(const splat_line *line);
 /* What --backend, --gpu, --threads, --simd and the like ask for. */
-splat_context_options cli_context_options(const cli_line *line);
+splat_context_options cli_context_options(const splat_line *line);
 /* The context of these, under --vram_limit. Prints on failure; returns an exit code. */
-int cli_context_create(const cli_line *line, splat_context **context);
+int cli_context_create(const splat_line *line, splat_context **context);
 
 /* The words of a command line as a shell takes them; the caller frees. NULL when memory is exhausted. */
 char *cli_command_text(char **words);
 /* LPIPS for the evaluations of a context, when it is asked for or, unless --enable_lpips says otherwise, `on`. Missing
  * weights are a notice, and *lpips stays NULL. Destroy it before the context. Returns an exit code. */
-int cli_lpips_open(const cli_line *line, splat_context *context, bool on, splat_lpips **lpips);
+int cli_lpips_open(const splat_line *line, splat_context *context, bool on, splat_lpips **lpips);
 /* A model with the scene it belongs to, as eval, render and contact-sheet need them. */
 typedef struct cli_session {
     splat_context *context;
@@ -88,31 +88,31 @@ typedef struct cli_session {
 } cli_session;
 
 /* The exposure.json of the splat that was found: beside it, else in the model folder. False: it has none. */
-bool cli_session_find_exposures(const cli_session *session, const cli_line *line, char path[CLI_PATH_MAX]);
+bool cli_session_find_exposures(const cli_session *session, const splat_line *line, char path[CLI_PATH_MAX]);
 /* Finds the PLY by -m and --iteration, or by --ply; in a folder without one the newest checkpoint. Fills ply and
  * iteration only. Returns an exit code. */
-int cli_session_find_ply(cli_session *session, const cli_line *line);
+int cli_session_find_ply(cli_session *session, const splat_line *line);
 /* Opens the scene alone, as -s or the model folder says; session->context must be there, the rest zero. hold_out as
  * below. */
-int cli_session_open_scene(cli_session *session, const cli_line *line, bool hold_out);
+int cli_session_open_scene(cli_session *session, const splat_line *line, bool hold_out);
 /* Reports the first of the named options that is given, which `without` does not take, as `why` says. */
-bool cli_is_any_given(const cli_line *line, const char *const names[], size_t n, const char *without,
+bool cli_is_any_given(const splat_line *line, const char *const names[], size_t n, const char *without,
                       const char *why);
 /* False, with a message, when an option of drawing meshes stands without --mesh. */
-bool cli_check_mesh_draw(const cli_line *line);
+bool cli_check_mesh_draw(const splat_line *line);
 /* Of render and eval: false, with a message, when --mesh stands with an option of splats, or one of meshes alone. */
-bool cli_check_mesh_options(const cli_line *line);
+bool cli_check_mesh_options(const splat_line *line);
 /* Opens everything. hold_out: without a model folder test views are held out unless --eval says otherwise. Returns an
  * exit code; close the session in either case. */
-int cli_session_open(cli_session *session, const cli_line *line, bool hold_out);
+int cli_session_open(cli_session *session, const splat_line *line, bool hold_out);
 /* Opens the splat alone: of -m or --ply, without its scene. Else as cli_session_open. */
-int cli_session_open_splat(cli_session *session, const cli_line *line);
+int cli_session_open_splat(cli_session *session, const splat_line *line);
 /* Opens a scene, and as its splat the one that a training starts from: its points. */
-int cli_session_open_points(cli_session *session, const cli_line *line);
+int cli_session_open_points(cli_session *session, const splat_line *line);
 /* Whether a folder has, or is about to have, what train writes: cfg_args, splats or checkpoints. */
 bool cli_is_model_folder(const char *folder);
 /* Takes the floaters from the session's splat and says how many. options: NULL for the line's. */
-int cli_remove_floaters(cli_session *session, const cli_line *line, const splat_mesh_extract_options *options);
+int cli_remove_floaters(cli_session *session, const splat_line *line, const splat_mesh_extract_options *options);
 void cli_session_close(cli_session *session);
 
 /* Builds "folder/name" in path; false, with a message, when it is too long. */

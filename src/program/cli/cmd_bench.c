@@ -11,7 +11,7 @@
 
 /* What one run holds. */
 typedef struct bench {
-    cli_line *line;      /* as given, with what the model folder says */
+    splat_line *line;        /* as given, with what the model folder says */
     cli_session session;     /* training: without a model */
     splat_trainer *trainer;
     splat_workers *workers; /* with several GPUs: the other ranks */
@@ -131,7 +131,7 @@ static void print_rows(const splat_bench_rows *rows)
 /* The trainer's state before the warm-up. */
 static int load_state(bench *b)
 {
-    const cli_line *line = b->line;
+    const splat_line *line = b->line;
     const int from = line->bench->from_iteration;
     splat_error error;
     char ply[CLI_PATH_MAX];
@@ -167,7 +167,7 @@ static void apply_model(bench *b)
     if (!b->session.config.scene.source_path) return;
     options.sh_degree = b->session.config.sh_degree;
     options.kernel_size = b->session.config.kernel_size;
-    cli_put_given(b->line, b->line->train, sizeof options, &options);
+    splat_line_put_given(b->line, b->line->train, sizeof options, &options);
     *b->line->train = options;
 }
 
@@ -179,7 +179,7 @@ static bool is_label(const char *text)
     return !text[n] && n >= 1 && n <= 64;
 }
 
-static int check_words(const cli_line *line)
+static int check_words(const splat_line *line)
 {
     bool training = strcmp(line->bench->mode, "training") == 0, render = strcmp(line->bench->mode, "render") == 0;
     if (!line->scene->source_path && !line->model->model_path)
@@ -190,9 +190,9 @@ static int check_words(const cli_line *line)
         cli_error("--width and --height are given together");
     else if (line->bench->width && !render)
         cli_error("--width and --height are for --mode render; the size of the photos is --resolution");
-    else if (!training && (cli_given(line, "stages") || line->plan->n_gaussians))
+    else if (!training && (splat_line_given(line, "stages") || line->plan->n_gaussians))
         cli_error("--stages and --gaussians are for --mode training");
-    else if (!training && cli_given(line, "test_iterations"))
+    else if (!training && splat_line_given(line, "test_iterations"))
         cli_error("--test_iterations is for --mode training");
     else if (!training && line->machine->gpus)
         cli_error("--gpus is for --mode training");
@@ -232,7 +232,7 @@ static int run_training(bench *b, const splat_bench_note *note)
     if (code == CLI_OK) code = cli_lpips_open(b->line, b->session.context, false, &b->session.lpips);
     if (code != CLI_OK) return code;
     b->line->bench->options.lpips = b->session.lpips;
-    if (cli_given(b->line, "test_iterations")) {
+    if (splat_line_given(b->line, "test_iterations")) {
         b->line->bench->options.test_iterations = b->line->run->test_iterations.values;
         b->line->bench->options.n_test_iterations = b->line->run->test_iterations.n;
     }
@@ -285,7 +285,7 @@ static int run_render(bench *b, const splat_bench_note *note)
     return write_rows(b, note);
 }
 
-static int run(cli_line *line)
+static int run(splat_line *line)
 {
     int code = check_words(line);
     splat_error error;
@@ -313,7 +313,7 @@ static int run(cli_line *line)
     return code;
 }
 
-int cmd_bench(cli_line *line)
+int cmd_bench(splat_line *line)
 {
     const char *what = line->operand ? line->operand : "run";
     if (strcmp(what, "compare") == 0) return cmd_bench_compare(line);

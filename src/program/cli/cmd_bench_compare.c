@@ -27,7 +27,7 @@ static bool read_percent(const char *option, const char *text, double *part)
 
 /* Every result is read, and every bad file is reported. All must be of the same mode: `mode`, or with NULL that of the
  * first. CLI_USAGE, not CLI_FAILED: a script must see that nothing was compared. */
-static int read_records(const cli_line *line, const char *mode, splat_bench_record **records)
+static int read_records(const splat_line *line, const char *mode, splat_bench_record **records)
 {
     splat_error error;
     splat_bench_figures figures;
@@ -262,9 +262,9 @@ static int compare(splat_bench_record *const *records, const char *const *paths,
     return worst;
 }
 
-int cmd_bench_compare(const cli_line *line)
+int cmd_bench_compare(const splat_line *line)
 {
-    splat_bench_record *records[CLI_WORDS_MAX] = {NULL};
+    splat_bench_record *records[SPLAT_LINE_WORDS_MAX] = {NULL};
     thresholds t = {(double)NAN, (double)NAN};
     if (line->n_words < 2) {
         cli_error("bench compare needs the result of a baseline and of at least one candidate");
@@ -302,9 +302,9 @@ static int report(splat_bench_record *const *records, size_t n, double tolerance
     return CLI_OK;
 }
 
-int cmd_bench_report(const cli_line *line)
+int cmd_bench_report(const splat_line *line)
 {
-    splat_bench_record *records[CLI_WORDS_MAX] = {NULL};
+    splat_bench_record *records[SPLAT_LINE_WORDS_MAX] = {NULL};
     double tolerance = USUAL_TOLERANCE;
     if (line->n_words < 1 || line->bench->max_slowdown) {
         cli_error("bench report needs results in their order%s",

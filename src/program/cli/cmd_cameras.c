@@ -2,7 +2,7 @@
 #include "find_cameras.h"
 #include "progress.h"
 
-int cmd_cameras(cli_line *line)
+int cmd_cameras(splat_line *line)
 {
     if (!line->operand || !line->output->path) {
         cli_error("name the photos and the scene to write: splatsmith cameras PHOTOS -o SCENE");

@@ -17,7 +17,7 @@ static splat_regularization regularization_of(const char *name)
 }
 
 /* The result is a model of its own: in the splat's folder the two would be one run to every later command. */
-static int check_folder(const cli_line *line, const cli_session *session, const char *folder)
+static int check_folder(const splat_line *line, const cli_session *session, const char *folder)
 {
     char splats[CLI_PATH_MAX];
     if (!cli_path_join(splats, folder, "point_cloud")) return CLI_USAGE;
@@ -30,15 +30,15 @@ static int check_folder(const cli_line *line, const cli_session *session, const 
 
 /* The clock's end: what --coarse_iterations says, or, when it counts from the loaded iteration as scripts of the field
  * do (-i 30000 --coarse_iterations 35000), as many steps as that asks for. */
-static int last_iteration(const cli_line *line, int loaded)
+static int last_iteration(const splat_line *line, int loaded)
 {
     int last = line->coarse->iterations;
-    bool from_loaded = cli_given(line, "coarse_iterations") && loaded > FIRST_ITERATION && last > loaded;
+    bool from_loaded = splat_line_given(line, "coarse_iterations") && loaded > FIRST_ITERATION && last > loaded;
     return from_loaded ? FIRST_ITERATION + last - loaded : last;
 }
 
 /* What the command line alone says. */
-static void begin_train_options(const cli_line *line, int loaded, splat_train_options *options)
+static void begin_train_options(const splat_line *line, int loaded, splat_train_options *options)
 {
     splat_train_options coarse;
     splat_train_options_init_coarse(&coarse, regularization_of(line->coarse->regularization));
@@ -49,11 +49,11 @@ static void begin_train_options(const cli_line *line, int loaded, splat_train_op
     options->regularizer = coarse.regularizer;
     options->coarse.first_iteration = FIRST_ITERATION;
     if (!(options->prune_keep > 0)) options->coarse.prune_opacity = SUGAR_PRUNE;
-    cli_put_given(line, &line->train->coarse.prune_opacity, sizeof(float), &options->coarse.prune_opacity);
+    splat_line_put_given(line, &line->train->coarse.prune_opacity, sizeof(float), &options->coarse.prune_opacity);
 }
 
 /* -o, or <model>_mesh/<experiment name>, or SuGaR's name: sugarcoarse_3Dgs7000_densityestim02_sdfnorm02. */
-static bool choose_folder(const cli_line *line, const cli_session *session, char path[CLI_PATH_MAX])
+static bool choose_folder(const splat_line *line, const cli_session *session, char path[CLI_PATH_MAX])
 {
     char estimation[32], normal[32], name[160];
     splat_train_options options;
@@ -71,7 +71,7 @@ static bool choose_folder(const cli_line *line, const cli_session *session, char
                              line->output->experiment_name ? line->output->experiment_name : name);
 }
 
-int cli_check_coarse(const cli_line *line, int loaded)
+int cli_check_coarse(const splat_line *line, int loaded)
 {
     splat_train_options options;
     splat_error error;
@@ -79,7 +79,7 @@ int cli_check_coarse(const cli_line *line, int loaded)
     return splat_train_options_check(&options, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-static void fill_train_options(const cli_line *line, const cli_session *session, const splat_model_info *splat,
+static void fill_train_options(const splat_line *line, const cli_session *session, const splat_model_info *splat,
                                splat_train_options *options)
 {
     int last = line->coarse->iterations;
@@ -92,16 +92,16 @@ static void fill_train_options(const cli_line *line, const cli_session *session,
         options->sh_degree = line->model->reduce_sh_degree;
     if (splat->render_mode == SPLAT_RENDER_MIP) options->kernel_size = splat->kernel_size; /* a checkpoint's own */
     if (session->config.kernel_size > 0) options->kernel_size = session->config.kernel_size;
-    cli_put_given(line, &line->train->kernel_size, sizeof(float), &options->kernel_size);
+    splat_line_put_given(line, &line->train->kernel_size, sizeof(float), &options->kernel_size);
 }
 
 /* The splat's exposures, which the run goes on with where there are any: the splat fits no photo without them. */
-static int choose_exposures(const cli_line *line, const cli_session *session, splat_train_options *options,
+static int choose_exposures(const splat_line *line, const cli_session *session, splat_train_options *options,
                             char path[CLI_PATH_MAX])
 {
     bool has = cli_session_find_exposures(session, line, path);
     options->exposure = has;
-    cli_put_given(line, &line->train->exposure, sizeof(bool), &options->exposure);
+    splat_line_put_given(line, &line->train->exposure, sizeof(bool), &options->exposure);
     if (!has && options->exposure && !line->run->start_checkpoint) {
         cli_error("there is no exposure.json beside the splat, which --exposure would go on with; train it with "
                   "--exposure");
@@ -112,7 +112,7 @@ static int choose_exposures(const cli_line *line, const cli_session *session, sp
 }
 
 /* The scene comes with the model: its folder, size of the photos and split. */
-static int prepare(cli_training *t, cli_session *session, const cli_line *line)
+static int prepare(cli_training *t, cli_session *session, const splat_line *line)
 {
     splat_error error;
     splat_model_info splat;
@@ -146,7 +146,7 @@ static int prepare(cli_training *t, cli_session *session, const cli_line *line)
     return CLI_OK;
 }
 
-int cmd_coarse(cli_line *line)
+int cmd_coarse(splat_line *line)
 {
     int code = cli_ranks_count_gpus(line);
     if (code == CLI_OK) code = cli_ranks_open(line);

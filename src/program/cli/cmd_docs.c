@@ -10,24 +10,25 @@
 #define HELP_COLUMN 36
 #define FEW_OPTIONS 15 /* so many are shown without being asked for */
 
-static bool has_option(const cli_command *command, const cli_option *option)
+static bool has_option(const splat_line_command *command, const splat_line_option *option)
 {
     return (option->commands & command->bit) != 0;
 }
 
-static bool is_shown(const cli_command *command, const cli_option *option, cli_help help)
+static bool is_shown(const splat_line_command *command, const splat_line_option *option, splat_line_help help)
 {
     if (!has_option(command, option)) return false;
-    if (help == CLI_HELP_ALL || option->level == CLI_BASIC) return true;
-    return option->level == CLI_STAGE && command->run != cmd_pipeline;
+    if (help == SPLAT_LINE_HELP_ALL || option->level == SPLAT_LINE_BASIC) return true;
+    return option->level == SPLAT_LINE_STAGE && command->run != cmd_pipeline;
 }
 
-/* How many options of a group are shown; CLI_N_GROUPS: of all groups. */
-static size_t count_shown(const cli_command *command, cli_group group, cli_help help)
+/* How many options of a group are shown; SPLAT_LINE_N_GROUPS: of all groups. */
+static size_t count_shown(const splat_line_command *command, splat_line_group group, splat_line_help help)
 {
     size_t n = 0;
-    for (size_t i = 0; i < cli_n_options; i++)
-        n += is_shown(command, &cli_options[i], help) && (group == CLI_N_GROUPS || cli_options[i].group == group);
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        n += is_shown(command, &splat_line_options[i], help) &&
+             (group == SPLAT_LINE_N_GROUPS || splat_line_options[i].group == group);
     return n;
 }
 
@@ -52,9 +53,9 @@ static void print_wrapped(FILE *out, const char *text, int column, int indent)
     fputc('\n', out);
 }
 
-static void print_option(FILE *out, const cli_option *option)
+static void print_option(FILE *out, const splat_line_option *option)
 {
-    char heading[CLI_TEXT_MAX], text[CLI_TEXT_MAX];
+    char heading[SPLAT_LINE_TEXT_MAX], text[SPLAT_LINE_TEXT_MAX];
     cli_option_heading(option, heading);
     int column = fprintf(out, "  %s%s", option->letter ? "" : "    ", heading);
     if (column > HELP_COLUMN - 2) {
@@ -66,36 +67,36 @@ static void print_option(FILE *out, const cli_option *option)
 }
 
 /* The options without effect share one paragraph: their names are all one needs. */
-static void print_ignored(FILE *out, const cli_command *command)
+static void print_ignored(FILE *out, const splat_line_command *command)
 {
-    char list[CLI_TEXT_MAX] = "";
+    char list[SPLAT_LINE_TEXT_MAX] = "";
     size_t length = 0;
-    for (size_t i = 0; i < cli_n_options && length < sizeof list; i++)
-        if (has_option(command, &cli_options[i]) && cli_options[i].group == CLI_GROUP_IGNORED)
+    for (size_t i = 0; i < splat_line_n_options && length < sizeof list; i++)
+        if (has_option(command, &splat_line_options[i]) && splat_line_options[i].group == SPLAT_LINE_GROUP_IGNORED)
             length += (size_t)snprintf(list + length, sizeof list - length, "%s--%s", length ? " " : "",
-                                       cli_options[i].name);
+                                       splat_line_options[i].name);
     fputs("  ", out);
     print_wrapped(out, list, 2, 2);
 }
 
-static void print_command_help(FILE *out, const cli_command *command, cli_help help)
+static void print_command_help(FILE *out, const splat_line_command *command, splat_line_help help)
 {
-    const size_t n = count_shown(command, CLI_N_GROUPS, CLI_HELP_ALL);
-    if (n <= FEW_OPTIONS) help = CLI_HELP_ALL;
+    const size_t n = count_shown(command, SPLAT_LINE_N_GROUPS, SPLAT_LINE_HELP_ALL);
+    if (n <= FEW_OPTIONS) help = SPLAT_LINE_HELP_ALL;
     fprintf(out, "usage: splatsmith %s %s\n\n%s: %s\n", command->name, command->usage, command->name, command->summary);
     if (command->details) fprintf(out, "\n%s\n", command->details);
-    for (int group = 0; group < CLI_N_GROUPS; group++) {
-        if (count_shown(command, (cli_group)group, help) == 0) continue;
-        fprintf(out, "\n%s\n", cli_group_titles[group]);
-        if (group == CLI_GROUP_IGNORED) {
+    for (int group = 0; group < SPLAT_LINE_N_GROUPS; group++) {
+        if (count_shown(command, (splat_line_group)group, help) == 0) continue;
+        fprintf(out, "\n%s\n", splat_line_group_titles[group]);
+        if (group == SPLAT_LINE_GROUP_IGNORED) {
             print_ignored(out, command);
             continue;
         }
-        for (size_t i = 0; i < cli_n_options; i++)
-            if (is_shown(command, &cli_options[i], help) && (int)cli_options[i].group == group)
-                print_option(out, &cli_options[i]);
+        for (size_t i = 0; i < splat_line_n_options; i++)
+            if (is_shown(command, &splat_line_options[i], help) && (int)splat_line_options[i].group == group)
+                print_option(out, &splat_line_options[i]);
     }
-    const size_t n_shown = count_shown(command, CLI_N_GROUPS, help);
+    const size_t n_shown = count_shown(command, SPLAT_LINE_N_GROUPS, help);
     if (n_shown < n)
         fprintf(out, "\nThese are %zu of %zu options. 'splatsmith %s --help all' shows all of them.\n", n_shown, n,
                 command->name);
@@ -103,7 +104,7 @@ static void print_command_help(FILE *out, const cli_command *command, cli_help h
 
 static const char about[] = "Photos or a video in, a Gaussian splat and a textured mesh out.";
 
-void cli_print_help(FILE *out, const cli_command *command, cli_help help)
+void cli_print_help(FILE *out, const splat_line_command *command, splat_line_help help)
 {
     if (command) {
         print_command_help(out, command, help);
@@ -114,16 +115,17 @@ void cli_print_help(FILE *out, const cli_command *command, cli_help help)
                  "  splatsmith pipeline -s photos -o out/garden_mesh   a splat and a textured mesh\n"
                  "  splatsmith view out/garden                         look at it\n\n"
                  "Photos need no cameras: COLMAP finds them.\n\nCommands\n", about);
-    for (size_t i = 0; i < cli_n_commands; i++)
-        if (!cli_commands[i].hidden) fprintf(out, "  %-15s%s\n", cli_commands[i].name, cli_commands[i].summary);
+    for (size_t i = 0; i < splat_line_n_commands; i++)
+        if (!splat_line_commands[i].hidden)
+            fprintf(out, "  %-15s%s\n", splat_line_commands[i].name, splat_line_commands[i].summary);
     fputs("\n'splatsmith COMMAND --help' lists the options that people need, 'splatsmith COMMAND --help all' every\n"
           "option, and 'splatsmith --version' prints the version.\n"
           "In option names - and _ are the same, and a beginning that fits one option is enough.\n", out);
 }
 
-int cmd_help(cli_line *line)
+int cmd_help(splat_line *line)
 {
-    const cli_command *command = line->operand ? cli_find_command(line->operand) : NULL;
+    const splat_line_command *command = line->operand ? splat_line_find_command(line->operand) : NULL;
     if (line->operand && !command) {
         cli_unknown_command(line->operand);
         return CLI_USAGE;
@@ -132,7 +134,7 @@ int cmd_help(cli_line *line)
         cli_error("help takes a command, and all after it for every option: splatsmith help %s all", command->name);
         return CLI_USAGE;
     }
-    cli_print_help(stdout, command, line->n_words ? CLI_HELP_ALL : CLI_HELP_BASIC);
+    cli_print_help(stdout, command, line->n_words ? SPLAT_LINE_HELP_ALL : SPLAT_LINE_HELP_BASIC);
     return CLI_OK;
 }
 
@@ -154,9 +156,9 @@ static void print_roff(const char *text)
     }
 }
 
-static void print_roff_option(const cli_option *option)
+static void print_roff_option(const splat_line_option *option)
 {
-    char text[CLI_TEXT_MAX];
+    char text[SPLAT_LINE_TEXT_MAX];
     fputs(".TP\n", stdout);
     if (option->letter) printf("\\fB\\-%c\\fR, ", option->letter);
     fputs("\\fB", stdout);
@@ -169,13 +171,13 @@ static void print_roff_option(const cli_option *option)
         fputs("\\fR", stdout);
     }
     putchar('\n');
-    if (option->group == CLI_GROUP_IGNORED) fputs("no effect: ", stdout);
+    if (option->group == SPLAT_LINE_GROUP_IGNORED) fputs("no effect: ", stdout);
     print_roff(cli_option_text(option, text));
     putchar('\n');
 }
 
 /* "SPLATSMITH\-MESH\-REPORT" of "mesh-report" */
-static void print_roff_title(const cli_command *command)
+static void print_roff_title(const splat_line_command *command)
 {
     fputs(".TH SPLATSMITH", stdout);
     if (command) fputs("\\-", stdout);
@@ -185,20 +187,20 @@ static void print_roff_title(const cli_command *command)
     printf(" 1 \"\" \"Splatsmith %s\" \"User Commands\"\n", splat_version());
 }
 
-static void print_roff_options(const cli_command *command)
+static void print_roff_options(const splat_line_command *command)
 {
     fputs(".SH OPTIONS\n", stdout);
-    for (int group = 0; group < CLI_N_GROUPS; group++) {
-        if (count_shown(command, (cli_group)group, CLI_HELP_ALL) == 0) continue;
-        printf(".SS %s\n", cli_group_titles[group]);
-        for (size_t i = 0; i < cli_n_options; i++)
-            if (has_option(command, &cli_options[i]) && (int)cli_options[i].group == group)
-                print_roff_option(&cli_options[i]);
+    for (int group = 0; group < SPLAT_LINE_N_GROUPS; group++) {
+        if (count_shown(command, (splat_line_group)group, SPLAT_LINE_HELP_ALL) == 0) continue;
+        printf(".SS %s\n", splat_line_group_titles[group]);
+        for (size_t i = 0; i < splat_line_n_options; i++)
+            if (has_option(command, &splat_line_options[i]) && (int)splat_line_options[i].group == group)
+                print_roff_option(&splat_line_options[i]);
     }
 }
 
 /* splatsmith-train(1) and so on */
-static void print_command_page(const cli_command *command)
+static void print_command_page(const splat_line_command *command)
 {
     print_roff_title(command);
     fputs(".SH NAME\nsplatsmith\\-", stdout);
@@ -231,12 +233,12 @@ static void print_main_page(void)
           "In names \\- and _ are the same, and a beginning that fits one option is enough.\n"
           "Switches may be followed by True or False.\n"
           ".SH COMMANDS\nEach has a page with its options: \\fBsplatsmith\\-train\\fR(1) and so on.\n", stdout);
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        if (cli_commands[i].hidden) continue;
+    for (size_t i = 0; i < splat_line_n_commands; i++) {
+        if (splat_line_commands[i].hidden) continue;
         fputs(".TP\n.BR splatsmith\\-", stdout);
-        print_roff(cli_commands[i].name);
+        print_roff(splat_line_commands[i].name);
         fputs(" (1)\n", stdout);
-        print_roff(cli_commands[i].summary);
+        print_roff(splat_line_commands[i].summary);
         putchar('\n');
     }
     fputs(".SH FILES\nA model folder holds cfg_args, cameras.json, input.ply, split.json,\n"
@@ -247,9 +249,9 @@ static void print_main_page(void)
           ".TP\n.B 130\nended by Ctrl\\-C; a splat in training was saved\n", stdout);
 }
 
-int cmd_man(cli_line *line)
+int cmd_man(splat_line *line)
 {
-    const cli_command *command = line->operand ? cli_find_command(line->operand) : NULL;
+    const splat_line_command *command = line->operand ? splat_line_find_command(line->operand) : NULL;
     if (line->operand && !command) {
         cli_unknown_command(line->operand);
         return CLI_USAGE;
@@ -261,37 +263,39 @@ int cmd_man(cli_line *line)
 
 /* ---------------------------------------------------------------- bash completion */
 
-static void print_option_words(const cli_command *command)
+static void print_option_words(const splat_line_command *command)
 {
     char alias[64];
-    for (size_t i = 0; i < cli_n_options; i++) {
-        const cli_option *option = &cli_options[i];
+    for (size_t i = 0; i < splat_line_n_options; i++) {
+        const splat_line_option *option = &splat_line_options[i];
         if (!has_option(command, option)) continue;
         if (option->letter) printf(" -%c", option->letter);
         printf(" --%s", option->name);
-        for (const char *rest = cli_next_name(option->aliases, alias); rest; rest = cli_next_name(rest, alias))
+        for (const char *rest = splat_line_next_name(option->aliases, alias); rest;
+             rest = splat_line_next_name(rest, alias))
             printf(" --%s", alias);
     }
 }
 
 /* The `case` pattern of an option: -m|--model_path|--result_dir */
-static void print_case_pattern(const cli_option *option)
+static void print_case_pattern(const splat_line_option *option)
 {
     char alias[64];
     fputs("        ", stdout);
     if (option->letter) printf("-%c|", option->letter);
     printf("--%s", option->name);
-    for (const char *rest = cli_next_name(option->aliases, alias); rest; rest = cli_next_name(rest, alias))
+    for (const char *rest = splat_line_next_name(option->aliases, alias); rest;
+         rest = splat_line_next_name(rest, alias))
         printf("|--%s", alias);
     fputs(") ", stdout);
 }
 
 /* What may follow the option before the cursor. Commands agree on the meaning of a name, or bash takes the first. */
-static void print_value_case(const cli_option *option)
+static void print_value_case(const splat_line_option *option)
 {
     if (!option->metavar) return;
     print_case_pattern(option);
-    if (option->kind == CLI_CHOICE || option->kind == CLI_WORD) {
+    if (option->kind == SPLAT_LINE_CHOICE || option->kind == SPLAT_LINE_WORD) {
         fputs("mapfile -t COMPREPLY < <(compgen -W \"", stdout);
         for (const char *c = option->metavar; *c; c++) putchar(*c == '|' ? ' ' : *c);
         fputs("\" -- \"$word\"); return ;;\n", stdout);
@@ -311,18 +315,18 @@ static int print_bash_completion(void)
           "    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} options\n"
           "    COMPREPLY=()\n"
           "    if ((COMP_CWORD == 1)); then\n        mapfile -t COMPREPLY < <(compgen -W \"", stdout);
-    for (size_t i = 0; i < cli_n_commands; i++)
-        if (!cli_commands[i].hidden) printf("%s ", cli_commands[i].name);
+    for (size_t i = 0; i < splat_line_n_commands; i++)
+        if (!splat_line_commands[i].hidden) printf("%s ", splat_line_commands[i].name);
     fputs("--help --version\" -- \"$word\")\n        return\n    fi\n"
           "    case ${COMP_WORDS[1]} in\n", stdout);
-    for (size_t c = 0; c < cli_n_commands; c++) {
-        const cli_command *command = &cli_commands[c];
+    for (size_t c = 0; c < splat_line_n_commands; c++) {
+        const splat_line_command *command = &splat_line_commands[c];
         if (command->hidden) continue;
         printf("    %s)\n        options=\"", command->name);
         print_option_words(command);
         fputs("\"\n        case $previous in\n", stdout);
-        for (size_t i = 0; i < cli_n_options; i++)
-            if (has_option(command, &cli_options[i])) print_value_case(&cli_options[i]);
+        for (size_t i = 0; i < splat_line_n_options; i++)
+            if (has_option(command, &splat_line_options[i])) print_value_case(&splat_line_options[i]);
         fputs("        esac ;;\n", stdout);
     }
     fputs("    *) return ;;\n    esac\n"
@@ -330,15 +334,15 @@ static int print_bash_completion(void)
           "    elif [[ ${COMP_WORDS[1]} == sample ]]; then\n"
           "        compopt -o filenames; mapfile -t COMPREPLY < <(compgen -d -- \"$word\")\n"
           "    elif [[ ${COMP_WORDS[1]} == help ]]; then\n        mapfile -t COMPREPLY < <(compgen -W \"", stdout);
-    for (size_t i = 0; i < cli_n_commands; i++)
-        if (!cli_commands[i].hidden) printf("%s ", cli_commands[i].name);
+    for (size_t i = 0; i < splat_line_n_commands; i++)
+        if (!splat_line_commands[i].hidden) printf("%s ", splat_line_commands[i].name);
     fputs("\" -- \"$word\")\n"
           "    else\n        compopt -o filenames; mapfile -t COMPREPLY < <(compgen -f -- \"$word\")\n"
           "    fi\n}\ncomplete -F _splatsmith splatsmith\n", stdout);
     return CLI_OK;
 }
 
-int cmd_completion(cli_line *line)
+int cmd_completion(splat_line *line)
 {
     if (line->operand && strcmp(line->operand, "bash") == 0) return print_bash_completion();
     cli_error("completion exists for bash: 'splatsmith completion bash'");

@@ -44,8 +44,8 @@ static void print_exposed(const char *set, const splat_metrics *m)
 }
 
 /* The test views; with a model folder the numbers go into its files. variant NULL: the splat as it is. */
-static splat_status measure_test(cli_session *session, const cli_line *line, const char *variant,
-                                 splat_metrics *test, splat_error *error)
+static splat_status measure_test(cli_session *session, const splat_line *line, const char *variant, splat_metrics *test,
+                                 splat_error *error)
 {
     const char *model_path = line->model->model_path;
     char exposures[CLI_PATH_MAX];
@@ -78,7 +78,7 @@ static splat_status measure_train_sample(cli_session *session, splat_metrics *tr
     return splat_model_evaluate(session->model, session->scene, &job, train, error);
 }
 
-static int measure(cli_session *session, const cli_line *line, const char *variant)
+static int measure(cli_session *session, const splat_line *line, const char *variant)
 {
     splat_metrics test = {0}, train = {0};
     splat_error error;
@@ -104,7 +104,7 @@ static int measure(cli_session *session, const cli_line *line, const char *varia
 
 /* "r16" where -r says another resolution than the model's; else NULL. A model without cfg_args has no resolution to
  * differ from (0). */
-static const char *name_resolution(const cli_session *session, const cli_line *line, char text[16])
+static const char *name_resolution(const cli_session *session, const splat_line *line, char text[16])
 {
     const int resolution = session->scene_options.resolution;
     const int own = line->model->model_path ? session->config.scene.resolution : 0;
@@ -115,7 +115,7 @@ static const char *name_resolution(const cli_session *session, const cli_line *l
 
 /* The end of a method's name, ours_<iteration>_<variant>: results of other pictures do not replace those of the model's
  * own resolution. */
-static const char *name_variant(const cli_session *session, const cli_line *line, char text[32])
+static const char *name_variant(const cli_session *session, const splat_line *line, char text[32])
 {
     char size_text[16];
     const char *size = name_resolution(session, line, size_text);
@@ -124,12 +124,12 @@ static const char *name_variant(const cli_session *session, const cli_line *line
     return text;
 }
 
-static int evaluate(const cli_line *line)
+static int evaluate(const splat_line *line)
 {
     char variant[32];
     cli_session session;
-    cli_line own = *line;
-    cli_model model = *line->model;
+    splat_line own = *line;
+    splat_line_model model = *line->model;
     if (line->eval->diffuse_only) model.reduce_sh_degree = 0;
     own.model = &model;
     int code = cli_session_open(&session, &own, true);
@@ -142,7 +142,7 @@ static int evaluate(const cli_line *line)
 /* ---------------------------------------------------------------- a mesh instead of the splat */
 
 /* SuGaR's file beside results.json, when the mesh or the model folder has one of SuGaR's names. */
-static splat_status write_sugar_results(const cli_session *session, const cli_line *line, const char *size,
+static splat_status write_sugar_results(const cli_session *session, const splat_line *line, const char *size,
                                         const splat_mesh_metrics *test, splat_error *error)
 {
     const char *const names[] = {line->model->mesh_file, line->model->model_path};
@@ -166,7 +166,7 @@ static splat_status write_sugar_results(const cli_session *session, const cli_li
     return status;
 }
 
-static int measure_mesh(cli_session *session, const cli_line *line)
+static int measure_mesh(cli_session *session, const splat_line *line)
 {
     cli_counter c = cli_counter_start("measuring test views", session->scene_info.n_test);
     char text[16];
@@ -203,7 +203,7 @@ static int measure_mesh(cli_session *session, const cli_line *line)
 }
 
 /* On the device the pictures are measured; the CPU draws them. */
-static int evaluate_mesh(const cli_line *line)
+static int evaluate_mesh(const splat_line *line)
 {
     cli_session session = {0};
     int code = cli_context_create(line, &session.context);
@@ -215,7 +215,7 @@ static int evaluate_mesh(const cli_line *line)
 }
 
 /* -m MODEL, or several models as metrics.py takes them: one that fails does not keep the others from being measured. */
-int cmd_eval(cli_line *line)
+int cmd_eval(splat_line *line)
 {
     if (!cli_check_mesh_options(line)) return CLI_USAGE;
     if (line->model->mesh_file && line->operand) {
@@ -229,8 +229,8 @@ int cmd_eval(cli_line *line)
         return CLI_USAGE;
     }
     int worst = CLI_OK;
-    cli_line one = *line;
-    cli_model model = *line->model;
+    splat_line one = *line;
+    splat_line_model model = *line->model;
     one.model = &model;
     for (size_t i = 0; i < line->n_words + 2; i++) {
         model.model_path = i == 0 ? line->model->model_path : i == 1 ? line->operand : line->words[i - 2];

@@ -7,7 +7,7 @@
 #include <strings.h>
 
 /* -o, or point_cloud_fused.ply beside the PLY of the model folder. */
-static bool choose_output(const cli_session *session, const cli_line *line, char path[CLI_PATH_MAX])
+static bool choose_output(const cli_session *session, const splat_line *line, char path[CLI_PATH_MAX])
 {
     const char *slash = strrchr(session->ply, '/');
     char folder[CLI_PATH_MAX] = ".";
@@ -39,7 +39,7 @@ static void find_turn(const char *from, const char *to, double q[4])
 }
 
 /* What --up_axis asks for. */
-static void choose_turn(const cli_line *line, double q[4])
+static void choose_turn(const splat_line *line, double q[4])
 {
     const double none[4] = {1, 0, 0, 0};
     memcpy(q, none, sizeof none);
@@ -53,7 +53,7 @@ static bool ends_with(const char *path, const char *ending)
 }
 
 /* The cameras.json of the model folder, which a splat in MODEL/point_cloud/iteration_N has, too. */
-static bool find_cameras(const cli_session *session, const cli_line *line, char path[CLI_PATH_MAX])
+static bool find_cameras(const cli_session *session, const splat_line *line, char path[CLI_PATH_MAX])
 {
     char folder[CLI_PATH_MAX];
     const char *slash = strrchr(session->ply, '/');
@@ -63,7 +63,7 @@ static bool find_cameras(const cli_session *session, const cli_line *line, char 
 }
 
 /* Where a page begins: at a camera of the training, moved with the splat. False: no camera is known. */
-static bool find_start(const cli_session *session, const cli_line *line, splat_camera *start)
+static bool find_start(const cli_session *session, const splat_line *line, splat_camera *start)
 {
     char path[CLI_PATH_MAX], text[2048];
     double q[4];
@@ -79,7 +79,7 @@ static bool find_start(const cli_session *session, const cli_line *line, splat_c
     return true;
 }
 
-static int save(const cli_session *session, const cli_line *line, bool fused)
+static int save(const cli_session *session, const splat_line *line, bool fused)
 {
     char path[CLI_PATH_MAX];
     splat_camera start;
@@ -109,19 +109,19 @@ static int save(const cli_session *session, const cli_line *line, bool fused)
     return CLI_OK;
 }
 
-static bool is_of_scene(const cli_option *option)
+static bool is_of_scene(const splat_line_option *option)
 {
-    const size_t begin = offsetof(cli_parts, scene);
+    const size_t begin = offsetof(splat_line_parts, scene);
     return option->offset >= begin && option->offset < begin + sizeof(splat_scene_options);
 }
 
-static int open_splat(cli_session *session, const cli_line *line)
+static int open_splat(cli_session *session, const splat_line *line)
 {
     splat_error error;
     if (line->surface->remove_floaters || line->export->min_views) return cli_session_open(session, line, true);
-    for (size_t i = 0; i < cli_n_options; i++)
-        if (line->given[i] && is_of_scene(&cli_options[i]))
-            cli_notice("--%s has no effect without --remove_floaters or --min_views", cli_options[i].name);
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        if (line->given[i] && is_of_scene(&splat_line_options[i]))
+            cli_notice("--%s has no effect without --remove_floaters or --min_views", splat_line_options[i].name);
     int code = cli_session_find_ply(session, line);
     if (code == CLI_OK) code = cli_context_create(line, &session->context);
     if (code == CLI_OK && splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK)
@@ -130,7 +130,7 @@ static int open_splat(cli_session *session, const cli_line *line)
 }
 
 /* What is to be removed, and whether anything is. */
-static bool fill_clean_options(const cli_line *line, splat_clean_options *options, bool *any)
+static bool fill_clean_options(const splat_line *line, splat_clean_options *options, bool *any)
 {
     splat_error error;
     *options = *line->clean;
@@ -196,7 +196,7 @@ static void say_mesh_stays(const cli_session *session, size_t n_gaussians)
     }
 }
 
-static int transform(cli_session *session, const cli_line *line)
+static int transform(cli_session *session, const splat_line *line)
 {
     double q[4];
     splat_error error;
@@ -208,7 +208,7 @@ static int transform(cli_session *session, const cli_line *line)
 }
 
 /* IN OUT as --ply and -o. */
-static bool take_words(cli_line *line)
+static bool take_words(splat_line *line)
 {
     if (!line->operand) return true;
     if (line->n_words != 1 || line->model->ply || line->model->model_path || line->output->path) {
@@ -220,7 +220,7 @@ static bool take_words(cli_line *line)
     return true;
 }
 
-int cmd_export(cli_line *line)
+int cmd_export(splat_line *line)
 {
     cli_session session;
     splat_error error;
@@ -229,7 +229,7 @@ int cmd_export(cli_line *line)
     bool cleans;
     if (!take_words(line)) return CLI_USAGE;
     bool fused = !line->model->ply;
-    cli_put_given(line, &line->export->fused, sizeof fused, &fused);
+    splat_line_put_given(line, &line->export->fused, sizeof fused, &fused);
     if (!line->output->path && (line->model->ply || !fused)) {
         cli_error("give the file to write with -o");
         return CLI_USAGE;

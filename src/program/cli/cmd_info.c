@@ -3,7 +3,7 @@
 #include "progress.h"
 #include "report/environment.h"
 
-static void print_backend(const cli_line *line, const char *backend)
+static void print_backend(const splat_line *line, const char *backend)
 {
     splat_context_options options = line->machine->context;
     splat_context *context = NULL;
@@ -34,7 +34,7 @@ static void print_devices(void)
     }
 }
 
-int cmd_info(cli_line *line)
+int cmd_info(splat_line *line)
 {
     splat_environment environment;
     splat_environment_read(NULL, &environment);

@@ -117,7 +117,7 @@ static const struct {
     {"remove_sky", VIEWS},
 };
 
-static void tell_without_effect(const cli_line *line, const splat_mesh_extract_options *options)
+static void tell_without_effect(const splat_line *line, const splat_mesh_extract_options *options)
 {
     bool tsdf = options->method == SPLAT_MESH_TSDF, cubes = options->method == SPLAT_MESH_MARCHING_CUBES;
     bool depth = options->points == SPLAT_MESH_POINTS_DEPTH, centers = options->points == SPLAT_MESH_POINTS_CENTERS;
@@ -131,17 +131,17 @@ static void tell_without_effect(const cli_line *line, const splat_mesh_extract_o
     if (options->has_bbox) cli_tell_unused(line, "center_bbox", ": --bboxmin and --bboxmax name the box");
 }
 
-static bool fill_options(const cli_line *line, splat_mesh_extract_options *options)
+static bool fill_options(const splat_line *line, splat_mesh_extract_options *options)
 {
     *options = *line->mesh;
     options->max_host_bytes = (uint64_t)(line->surface->max_host_memory * SPLAT_GIB);
     if (line->surface->levels) options->points = SPLAT_MESH_POINTS_LEVEL;
-    cli_put_given(line, &line->mesh->points, sizeof options->points, &options->points);
+    splat_line_put_given(line, &line->mesh->points, sizeof options->points, &options->points);
     if (line->surface->levels && !read_levels(line->surface->levels, options)) return false;
     return cli_read_box(line, &options->has_bbox, options->bbox_low, options->bbox_high);
 }
 
-bool cli_read_box(const cli_line *line, bool *has_box, double low[3], double high[3])
+bool cli_read_box(const splat_line *line, bool *has_box, double low[3], double high[3])
 {
     if (!line->surface->bbox_min != !line->surface->bbox_max) {
         cli_error("give --bboxmin and --bboxmax, or neither");
@@ -196,7 +196,7 @@ static bool is_folder(const char *path)
 }
 
 /* Where mesh.ply goes, and the mesh under SuGaR's name. */
-static void default_folder(const cli_line *line, int iteration, char folder[CLI_PATH_MAX])
+static void default_folder(const splat_line *line, int iteration, char folder[CLI_PATH_MAX])
 {
     size_t length = line->output->path ? strlen(line->output->path) : 0;
     while (length > 1 && line->output->path[length - 1] == '/') length--;
@@ -207,7 +207,7 @@ static void default_folder(const cli_line *line, int iteration, char folder[CLI_
 }
 
 /* What SuGaR's name says of the splat: that of its coarse training's folder, or the iteration. */
-static void name_splat(const cli_line *line, int iteration, char text[160])
+static void name_splat(const splat_line *line, int iteration, char text[160])
 {
     static const char coarse[] = "sugarcoarse_";
     const char *model_path = line->model->model_path ? line->model->model_path : "";
@@ -225,7 +225,7 @@ static void name_splat(const cli_line *line, int iteration, char text[160])
 }
 
 /* SuGaR's name beside mesh.ply, where -o says nothing. What SuGaR has no name for gets none. */
-static bool add_sugar_path(mesh_paths *paths, const cli_line *line, const splat_mesh_extract_options *options,
+static bool add_sugar_path(mesh_paths *paths, const splat_line *line, const splat_mesh_extract_options *options,
                            int iteration, const char *level)
 {
     char text[CLI_PATH_MAX], folder[CLI_PATH_MAX], splat[160];
@@ -244,8 +244,8 @@ static bool add_sugar_path(mesh_paths *paths, const cli_line *line, const splat_
 }
 
 /* Of one mesh: the words of -o, with commas between, or mesh.ply in the model folder; then SuGaR's name. */
-static bool add_row(mesh_paths *paths, const cli_line *line, const splat_mesh_extract_options *options,
-                    int iteration, size_t mesh)
+static bool add_row(mesh_paths *paths, const splat_line *line, const splat_mesh_extract_options *options, int iteration,
+                    size_t mesh)
 {
     char words[CLI_PATH_MAX], folder[CLI_PATH_MAX], level[32];
     splat_error error;
@@ -274,7 +274,7 @@ static bool add_row(mesh_paths *paths, const cli_line *line, const splat_mesh_ex
     return ok && n_words > 0 && add_sugar_path(paths, line, options, iteration, level);
 }
 
-static bool choose_paths(const cli_line *line, const splat_mesh_extract_options *options, int iteration,
+static bool choose_paths(const splat_line *line, const splat_mesh_extract_options *options, int iteration,
                          mesh_paths *paths)
 {
     size_t n_meshes = splat_mesh_extract_count(options);
@@ -299,7 +299,7 @@ static void say_mesh(const splat_mesh_extract_info *info, const mesh_paths *path
     for (size_t i = 0; i < paths->n_each; i++) cli_say("  %s", paths->path[mesh * paths->n_each + i]);
 }
 
-int cli_remove_floaters(cli_session *session, const cli_line *line, const splat_mesh_extract_options *chosen)
+int cli_remove_floaters(cli_session *session, const splat_line *line, const splat_mesh_extract_options *chosen)
 {
     splat_mesh_extract_options options;
     splat_model_info info;
@@ -339,21 +339,21 @@ static int extract(cli_session *session, const splat_mesh_extract_options *chose
 }
 
 /* The options, checked before anything is opened. */
-static int read_options(const cli_line *line, splat_mesh_extract_options *options)
+static int read_options(const splat_line *line, splat_mesh_extract_options *options)
 {
     splat_error error;
     if (!fill_options(line, options)) return CLI_USAGE;
     return splat_mesh_extract_options_check(options, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-int cli_check_mesh(const cli_line *line)
+int cli_check_mesh(const splat_line *line)
 {
     splat_mesh_extract_options options;
     return read_options(line, &options);
 }
 
 /* As SuGaR's scripts say it: -m may be the file of a coarse training, -c the folder of the splat before it. */
-static void take_sugars_words(cli_model *model)
+static void take_sugars_words(splat_line_model *model)
 {
     char inside[CLI_PATH_MAX];
     if (model->model_path && model->gs_output_dir)
@@ -367,7 +367,7 @@ static void take_sugars_words(cli_model *model)
     }
 }
 
-int cmd_mesh(cli_line *line)
+int cmd_mesh(splat_line *line)
 {
     cli_session session;
     splat_mesh_extract_options options;

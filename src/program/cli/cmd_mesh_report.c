@@ -133,7 +133,7 @@ static void print_score(const splat_mesh_quality *q)
             "closed surfaces, is left out", q->n_boundary_edges, q->n_edges);
 }
 
-static int write_files(const cli_line *line, const splat_mesh_report *report)
+static int write_files(const splat_line *line, const splat_mesh_report *report)
 {
     splat_error error;
     if (line->mesh_report->json && splat_mesh_report_write(report, line->mesh_report->json, &error) != SPLAT_OK)
@@ -144,7 +144,7 @@ static int write_files(const cli_line *line, const splat_mesh_report *report)
     return CLI_OK;
 }
 
-int cmd_mesh_report(cli_line *line)
+int cmd_mesh_report(splat_line *line)
 {
     splat_mesh_report_options options = line->mesh_report->options;
     splat_context_options context_options = line->machine->context;

@@ -97,7 +97,7 @@ static void show(splat_monitor *monitor, int pid, double period)
     }
 }
 
-int cmd_monitor(cli_line *line)
+int cmd_monitor(splat_line *line)
 {
     splat_monitor_options options;
     splat_monitor *monitor;

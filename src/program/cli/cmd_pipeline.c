@@ -42,7 +42,7 @@ typedef struct pipeline_run {
 
 /* ---------------------------------------------------------------- what the table of options cannot say */
 
-static void tell_unused_presets(const cli_line *v)
+static void tell_unused_presets(const splat_line *v)
 {
     const char *why = v->pipeline->low_poly ? ": --low_poly sets it" : ": --high_poly sets it";
     if (!v->pipeline->low_poly && !v->pipeline->high_poly) return;
@@ -50,7 +50,7 @@ static void tell_unused_presets(const cli_line *v)
     cli_tell_unused(v, "gaussians_per_triangle", why);
 }
 
-static bool options_agree(const cli_line *v)
+static bool options_agree(const splat_line *v)
 {
     const char *name = v->output->experiment_name;
     bool given = v->model->gs_output_dir || v->pipeline->coarse_checkpoint;
@@ -82,7 +82,7 @@ static bool options_agree(const cli_line *v)
 
 /* ---------------------------------------------------------------- the folder */
 
-static bool choose_folder(const cli_line *line, char path[CLI_PATH_MAX])
+static bool choose_folder(const splat_line *line, char path[CLI_PATH_MAX])
 {
     const char *name = line->output->experiment_name ? line->output->experiment_name : "pipeline";
     if (!cli_choose_folder(path, line->output->path, line->scene->source_path, "_output", name)) return false;
@@ -177,7 +177,7 @@ static int check_stages(const pipeline_run *r)
         if (pipeline_is_skipped(stage, r->p.line, name)) continue;
         code = pipeline_stage_begin(&r->p, stage, r->stages[i].folder, v);
         if (code == CLI_OK) code = stage->check(&r->p, &v->line);
-        cli_line_free(&v->line);
+        splat_line_free(&v->line);
     }
     free(v);
     return code;
@@ -348,7 +348,7 @@ static void remove_checkpoints(const pipeline_run *r, const pipeline_stage *stag
 {
     static const char *const wanted[] = {"checkpoint_interval", "checkpoint_iterations"};
     const char *result = splat_pipeline_result_path(s->file.results), *dot = strrchr(result, '.');
-    if (!(stage->product.makes & SPLAT_PIPELINE_SPLAT) || cli_first_given(r->p.line, wanted, 2) || !dot ||
+    if (!(stage->product.makes & SPLAT_PIPELINE_SPLAT) || splat_line_first_given(r->p.line, wanted, 2) || !dot ||
         strcmp(dot, ".ply") != 0)
         return;
     splat_pipeline_remove_checkpoints(s->folder, 0);
@@ -361,7 +361,7 @@ static void tidy_complete(const pipeline_run *r, const pipeline_stage *stage, co
 {
     static const char interval[] = "checkpoint_interval";
     const char *had = splat_stage_json_text(s->file.settings, interval);
-    bool is_own = !cli_given(r->p.line, interval) &&
+    bool is_own = !splat_line_given(r->p.line, interval) &&
                   strcmp(had, splat_stage_json_text(wanted->settings, interval)) == 0;
     splat_pipeline_delete_temporaries(s->folder);
     if (splat_stage_json_text(s->file.settings, "checkpoint_iterations")[0]) return;
@@ -370,7 +370,7 @@ static void tidy_complete(const pipeline_run *r, const pipeline_stage *stage, co
 }
 
 /* The result exists: a figure that cannot be had is no reason to make it again. */
-static void measure(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s, const cli_line *line)
+static void measure(const pipeline_run *r, const pipeline_stage *stage, const stage_run *s, const splat_line *line)
 {
     if (stage->measure && stage->measure(&r->p, s->file.results, line) != CLI_OK)
         cli_notice("the result of the stage %s could not be measured on the test views", stage->product.name);
@@ -513,7 +513,7 @@ static int run_stage(pipeline_run *r, size_t i)
         return CLI_FAILED;
     }
     int code = work_on_stage(r, i, v);
-    cli_line_free(&v->line);
+    splat_line_free(&v->line);
     free(v);
     s->exit_code = code;
     if (code == CLI_OK) code = s->exit_code = publish(r, i);
@@ -547,7 +547,7 @@ static void print_table(const pipeline_run *r)
     print_cameras(r);
     for (size_t i = 0; i < pipeline_n_stages; i++) {
         const stage_run *s = &r->stages[i];
-        char time_text[32], peak[32], host[32], quality[32], text[CLI_TEXT_MAX];
+        char time_text[32], peak[32], host[32], quality[32], text[SPLAT_LINE_TEXT_MAX];
         if (s->state == WAITING || s->state == LEFT_OUT) {
             cli_say("%-8s %s", pipeline_stages[i].product.name, state_names[s->state]);
             continue;
@@ -585,7 +585,7 @@ static int run_stages(pipeline_run *r)
 {
     int code = write_overview(r);
     if (code == CLI_OK && cli_viewer_is_wanted(r->p.line))
-        code = cli_viewer_open(r->p.line, r->p.line->page->port, cli_names_value(r->p.line, "viewer"),
+        code = cli_viewer_open(r->p.line, r->p.line->page->port, splat_line_names_value(r->p.line, "viewer"),
                                r->p.at.folder, &r->p.viewer);
     if (code == CLI_OK && r->p.viewer) cli_viewer_tell(r->p.line, r->p.viewer);
     if (code == CLI_OK) code = find_cameras(r);
@@ -598,7 +598,7 @@ static int run_stages(pipeline_run *r)
     return code;
 }
 
-int cmd_pipeline(cli_line *line)
+int cmd_pipeline(splat_line *line)
 {
     if (!options_agree(line)) return CLI_USAGE;
     int code = cli_ranks_check_pipeline(line);

@@ -37,18 +37,17 @@ static void print_choices(const splat_plan *plan, bool has_limit)
 }
 
 /* " --name value" if the option is given. */
-static void add_given(const cli_line *line, const char *name, char *text, size_t size)
+static void add_given(const splat_line *line, const char *name, char *text, size_t size)
 {
     char value[64];
     const size_t length = strlen(text);
-    if (!cli_given(line, name)) return;
-    cli_value_text(cli_find_option(line->command, name), line, value, sizeof value);
+    if (!splat_line_given(line, name)) return;
+    splat_line_value_text(splat_line_find_option(line->command, name), line, value, sizeof value);
     snprintf(text + length, size - length, " --%s %s", name, value);
 }
 
 /* The command that trains like this: the run decides for itself what the command line does not. */
-static void print_command(const cli_line *line, const splat_train_options *o, const splat_plan *plan,
-                          bool has_limit)
+static void print_command(const splat_line *line, const splat_train_options *o, const splat_plan *plan, bool has_limit)
 {
     static const char *const storages[] = {"data_device", "sh_storage", "optimizer_storage", "sh_offload"};
     splat_train_options asked[1];
@@ -76,17 +75,17 @@ static void print_command(const cli_line *line, const splat_train_options *o, co
 #define USUAL_SHARE 0.95 /* a screen and the driver keep a little of a card */
 
 /* The limit: --vram_limit, else the card named or found. */
-static bool find_limit(const cli_line *line, const splat_context *context, splat_plan_options *options)
+static bool find_limit(const splat_line *line, const splat_context *context, splat_plan_options *options)
 {
-    const cli_limit *limit = &line->machine->vram_limit;
+    const splat_line_limit *limit = &line->machine->vram_limit;
     size_t card = (size_t)line->plan->device_memory.value;
     options->for_gpu = card > 0;
-    if (card && limit->kind != CLI_LIMIT_BYTES) {
-        double share = limit->kind == CLI_LIMIT_SHARE ? limit->value : USUAL_SHARE;
+    if (card && limit->kind != SPLAT_LINE_LIMIT_BYTES) {
+        double share = limit->kind == SPLAT_LINE_LIMIT_SHARE ? limit->value : USUAL_SHARE;
         options->limit_bytes = (size_t)((double)card * share);
         return true;
     }
-    const cli_limit free_memory = {.kind = CLI_LIMIT_FREE};
+    const splat_line_limit free_memory = {.kind = SPLAT_LINE_LIMIT_FREE};
     options->limit_bytes = cli_limit_bytes(limit->kind ? limit : &free_memory, context, line);
     if (!card || options->limit_bytes <= card) return true;
     cli_error("--vram_limit %s is more than --device_memory %s", limit->text, line->plan->device_memory.text);
@@ -94,7 +93,7 @@ static bool find_limit(const cli_line *line, const splat_context *context, splat
 }
 
 /* Of several GPUs: *n how many; 0: one. There need not be any here. */
-static bool read_gpus(const cli_line *line, size_t *n)
+static bool read_gpus(const splat_line *line, size_t *n)
 {
     char *end;
     *n = 0;
@@ -108,7 +107,7 @@ static bool read_gpus(const cli_line *line, size_t *n)
     return false;
 }
 
-static int plan_scene(const cli_line *line, splat_context *context, const splat_scene *scene)
+static int plan_scene(const splat_line *line, splat_context *context, const splat_scene *scene)
 {
     splat_plan_options options;
     splat_train_options chosen, afterwards;
@@ -144,7 +143,7 @@ static int plan_scene(const cli_line *line, splat_context *context, const splat_
     return CLI_OK;
 }
 
-int cmd_plan(cli_line *line)
+int cmd_plan(splat_line *line)
 {
     splat_scene_options scene_options = *line->scene;
     splat_context *context = NULL;
@@ -155,9 +154,9 @@ int cmd_plan(cli_line *line)
         return CLI_USAGE;
     }
     scene_options.seed = line->train->seed;
-    cli_line unlimited = *line; /* the limit is that of the planned run */
-    cli_machine machine = *line->machine;
-    machine.vram_limit = (cli_limit){.kind = CLI_LIMIT_NONE};
+    splat_line unlimited = *line; /* the limit is that of the planned run */
+    splat_line_machine machine = *line->machine;
+    machine.vram_limit = (splat_line_limit){.kind = SPLAT_LINE_LIMIT_NONE};
     unlimited.machine = &machine;
     int code = cli_context_create(&unlimited, &context);
     if (code == CLI_OK && splat_scene_open(context, &scene_options, &scene, &error) != SPLAT_OK)

@@ -125,7 +125,7 @@ static void print_savings(const splat_profile *p)
                 cli_bytes(p->savings[i].bytes, bytes), p->savings[i].cost);
 }
 
-int cmd_profile(cli_line *line)
+int cmd_profile(splat_line *line)
 {
     char path[CLI_PATH_MAX];
     splat_profile *profile;

@@ -13,23 +13,23 @@ static void print_text(const char *text)
     }
 }
 
-static bool has_range(const cli_option *option, cli_range range)
+static bool has_range(const splat_line_option *option, splat_line_range range)
 {
     switch (option->kind) {
-    case CLI_INT:
-    case CLI_SIZE:
-    case CLI_COUNT:
-    case CLI_REAL:
-    case CLI_DOUBLE:
-    case CLI_GIB: return range.low < range.high;
+    case SPLAT_LINE_INT:
+    case SPLAT_LINE_SIZE:
+    case SPLAT_LINE_COUNT:
+    case SPLAT_LINE_REAL:
+    case SPLAT_LINE_DOUBLE:
+    case SPLAT_LINE_GIB: return range.low < range.high;
     default: return false;
     }
 }
 
-static void print_range(const cli_option *option)
+static void print_range(const splat_line_option *option)
 {
     char low[32], high[32];
-    const cli_range range = cli_option_range(option);
+    const splat_line_range range = splat_line_option_range(option);
     if (!has_range(option, range)) return;
     splat_option_limit_text(range.low, low);
     splat_option_limit_text(range.high, high);
@@ -37,20 +37,20 @@ static void print_range(const cli_option *option)
     else printf(" At least %s%s.", low, range.or_zero ? ", or 0" : "");
 }
 
-static void print_commands(const cli_option *option)
+static void print_commands(const splat_line_option *option)
 {
     const char *separator = " *";
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        if (!(option->commands & cli_commands[i].bit) || cli_commands[i].hidden) continue;
-        printf("%s%s", separator, cli_commands[i].name);
+    for (size_t i = 0; i < splat_line_n_commands; i++) {
+        if (!(option->commands & splat_line_commands[i].bit) || splat_line_commands[i].hidden) continue;
+        printf("%s%s", separator, splat_line_commands[i].name);
         separator = ", ";
     }
     puts("*");
 }
 
-static void print_option(const cli_option *option)
+static void print_option(const splat_line_option *option)
 {
-    char text[CLI_TEXT_MAX];
+    char text[SPLAT_LINE_TEXT_MAX];
     printf("* `%s`: ", cli_option_heading(option, text));
     print_text(cli_option_text(option, text));
     putchar('.');
@@ -58,16 +58,16 @@ static void print_option(const cli_option *option)
     print_commands(option);
 }
 
-int cmd_reference(cli_line *line)
+int cmd_reference(splat_line *line)
 {
     (void)line;
     puts("# Options\n\n"
          "Every option of every command, with its range and, in italics, the commands that have it. This page is what\n"
          "`splatsmith reference` prints; `splatsmith help COMMAND all` has the options of one command.");
-    for (int group = 0; group < CLI_N_GROUPS; group++) {
-        printf("\n## %s\n\n", cli_group_titles[group]);
-        for (size_t i = 0; i < cli_n_options; i++)
-            if ((int)cli_options[i].group == group) print_option(&cli_options[i]);
+    for (int group = 0; group < SPLAT_LINE_N_GROUPS; group++) {
+        printf("\n## %s\n\n", splat_line_group_titles[group]);
+        for (size_t i = 0; i < splat_line_n_options; i++)
+            if ((int)splat_line_options[i].group == group) print_option(&splat_line_options[i]);
     }
     return CLI_OK;
 }

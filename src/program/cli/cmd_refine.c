@@ -14,13 +14,13 @@ static bool is_folder(const char *path)
     return path && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-static int gaussians_per_triangle(const cli_line *line)
+static int gaussians_per_triangle(const splat_line *line)
 {
     return line->refine->gaussians_per_triangle ? atoi(line->refine->gaussians_per_triangle) : 1;
 }
 
 /* SuGaR's three lengths, or the number; a time that is given wins, as there. */
-static int iterations_of(const cli_line *line)
+static int iterations_of(const splat_line *line)
 {
     const char *time = line->refine->time;
     if (time) return strcmp(time, "short") == 0 ? 2000 : strcmp(time, "medium") == 0 ? 7000 : 15000;
@@ -30,7 +30,7 @@ static int iterations_of(const cli_line *line)
 /* ---------------------------------------------------------------- options */
 
 /* What the command line alone says. */
-static int begin_train_options(const cli_line *line, splat_train_options *options)
+static int begin_train_options(const splat_line *line, splat_train_options *options)
 {
     splat_train_options refine;
     double low[3], high[3], square = 0;
@@ -48,7 +48,7 @@ static int begin_train_options(const cli_line *line, splat_train_options *option
     return CLI_OK;
 }
 
-static int check_words(const cli_line *line)
+static int check_words(const splat_line *line)
 {
     if (!line->model->mesh_file) {
         cli_error(line->refine->deform ? "give the folder of the refinement with -m" : "give the mesh with -m");
@@ -61,7 +61,7 @@ static int check_words(const cli_line *line)
     return CLI_OK;
 }
 
-int cli_check_refine(const cli_line *line)
+int cli_check_refine(const splat_line *line)
 {
     splat_train_options options;
     splat_error error;
@@ -82,7 +82,7 @@ static void stem_of(const char *path, char stem[128])
 }
 
 /* -o, or SuGaR's name: sugarfine_<mesh>_normalconsistency01_gaussperface1. */
-static bool choose_folder(const cli_line *line, char path[CLI_PATH_MAX])
+static bool choose_folder(const splat_line *line, char path[CLI_PATH_MAX])
 {
     char stem[128], factor[32], name[256];
     bool has_model = is_folder(line->model->gs_output_dir);
@@ -101,7 +101,7 @@ static bool choose_folder(const cli_line *line, char path[CLI_PATH_MAX])
 
 /* The result is a model of its own: in the splat's folder the two would be one run to every later command; and what
  * lies in the folder of a run that begins anew is set aside, the mesh with it. */
-static int check_folder(const cli_line *line, const char *folder)
+static int check_folder(const splat_line *line, const char *folder)
 {
     const char *inside = NULL;
     if (is_folder(line->model->gs_output_dir) && cli_lies_in(line->model->gs_output_dir, folder) &&
@@ -118,11 +118,11 @@ static int check_folder(const cli_line *line, const char *folder)
 /* ---------------------------------------------------------------- training */
 
 /* The scene, by the model of -c or by -s; session->ply: a splat for colours, "" without. */
-static int open_scene(cli_session *session, const cli_line *line)
+static int open_scene(cli_session *session, const splat_line *line)
 {
     splat_error error;
-    cli_line own = *line;
-    cli_model model = *line->model;
+    splat_line own = *line;
+    splat_line_model model = *line->model;
     bool has_model = is_folder(line->model->gs_output_dir);
     model.model_path = has_model ? line->model->gs_output_dir : NULL;
     own.model = &model;
@@ -134,7 +134,7 @@ static int open_scene(cli_session *session, const cli_line *line)
     return splat_scene_check_splat(session->scene, session->ply, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-static int start(cli_training *t, const cli_session *session, const cli_line *line)
+static int start(cli_training *t, const cli_session *session, const splat_line *line)
 {
     splat_error error;
     splat_refine_input input;
@@ -149,7 +149,7 @@ static int start(cli_training *t, const cli_session *session, const cli_line *li
     return CLI_OK;
 }
 
-static int prepare(cli_training *t, cli_session *session, const cli_line *line)
+static int prepare(cli_training *t, cli_session *session, const splat_line *line)
 {
     splat_error error;
     splat_refine_info mesh;
@@ -188,7 +188,7 @@ static bool mesh_beside(const char *splat, char path[CLI_PATH_MAX])
     return cli_path_join(path, folder, "mesh.ply");
 }
 
-static int deform(const cli_line *line)
+static int deform(const splat_line *line)
 {
     char splat[CLI_PATH_MAX], mesh[CLI_PATH_MAX];
     int iteration;
@@ -212,7 +212,7 @@ static int deform(const cli_line *line)
     return CLI_OK;
 }
 
-int cmd_refine(cli_line *line)
+int cmd_refine(splat_line *line)
 {
     int code = check_words(line);
     if (code != CLI_OK) return code;

@@ -110,7 +110,7 @@ static int render_set(cli_session *session, const char *folder, splat_view_set s
     return code;
 }
 
-static int render_mesh_set(cli_session *session, const cli_line *line, const char *folder, splat_view_set set,
+static int render_mesh_set(cli_session *session, const splat_line *line, const char *folder, splat_view_set set,
                            unsigned what)
 {
     bool is_test = set == SPLAT_VIEWS_TEST;
@@ -128,7 +128,7 @@ static int render_mesh_set(cli_session *session, const cli_line *line, const cha
 }
 
 /* Of the splat, or of --mesh. */
-static int render(cli_session *session, const cli_line *line, unsigned what)
+static int render(cli_session *session, const splat_line *line, unsigned what)
 {
     const char *folder = line->output->path ? line->output->path : line->model->model_path;
     const bool skipped[2] = {line->render->skip_train, line->render->skip_test};
@@ -166,7 +166,7 @@ static bool read_perturbation(const char *text, splat_random_views_options *opti
     return false;
 }
 
-static int render_random_views(cli_session *session, const cli_line *line)
+static int render_random_views(cli_session *session, const splat_line *line)
 {
     splat_random_views_options options = line->render->random_views;
     char folder[CLI_PATH_MAX], name[64];
@@ -198,7 +198,7 @@ static int render_random_views(cli_session *session, const cli_line *line)
 
 /* ---------------------------------------------------------------- a camera path */
 
-static int write_path(cli_session *session, const cli_line *line, bool white)
+static int write_path(cli_session *session, const splat_line *line, bool white)
 {
     char folder[CLI_PATH_MAX], name[64];
     splat_error error;
@@ -227,16 +227,16 @@ static int write_path(cli_session *session, const cli_line *line, bool white)
 }
 
 /* A context for a mesh; false, with a message, when an option of GPUs is given. */
-static bool needs_no_gpu(const cli_line *line)
+static bool needs_no_gpu(const splat_line *line)
 {
     static const char *const on_gpu[] = {"backend", "gpu", "vram_limit"};
     return !cli_is_any_given(line, on_gpu, sizeof on_gpu / sizeof on_gpu[0], "--mesh", "a mesh is drawn on the CPU");
 }
 
-static int open_for_mesh(cli_session *session, const cli_line *line, bool has_scene)
+static int open_for_mesh(cli_session *session, const splat_line *line, bool has_scene)
 {
-    cli_line on_cpu = *line;
-    cli_machine machine = *line->machine;
+    splat_line on_cpu = *line;
+    splat_line_machine machine = *line->machine;
     memset(session, 0, sizeof *session);
     machine.context.backend = "cpu";
     on_cpu.machine = &machine;
@@ -245,7 +245,7 @@ static int open_for_mesh(cli_session *session, const cli_line *line, bool has_sc
 }
 
 /* Needs the splat or the mesh, and of a scene only its background. */
-static int render_path(const cli_line *line)
+static int render_path(const splat_line *line)
 {
     static const char *const others[] = {"random_views", "perturb", "seed", "what", "skip_train", "skip_test",
                                          "exposure"};
@@ -274,7 +274,7 @@ static int render_path(const cli_line *line)
 /* ---------------------------------------------------------------- a mesh instead of the splat */
 
 /* Needs the scene alone, and no GPU. */
-static int render_mesh(const cli_line *line, unsigned what)
+static int render_mesh(const splat_line *line, unsigned what)
 {
     cli_session session;
     if (!needs_no_gpu(line)) return CLI_USAGE;
@@ -289,14 +289,14 @@ static int render_mesh(const cli_line *line, unsigned what)
     return code;
 }
 
-int cmd_render(cli_line *line)
+int cmd_render(splat_line *line)
 {
     cli_session session;
-    bool random = line->render->random_views.n > 0, changes_exposure = cli_given(line, "exposure");
+    bool random = line->render->random_views.n > 0, changes_exposure = splat_line_given(line, "exposure");
     unsigned what;
     if (line->render->camera_path) return render_path(line);
     if (!read_what(line->render->what, line->model->mesh_file != NULL, &what)) return CLI_USAGE;
-    if (!random && (line->render->perturb || cli_given(line, "seed"))) {
+    if (!random && (line->render->perturb || splat_line_given(line, "seed"))) {
         cli_error("--perturb and --seed need --random_views N");
         return CLI_USAGE;
     }
@@ -328,7 +328,7 @@ int cmd_render(cli_line *line)
     return code;
 }
 
-static int write_sheet(const cli_session *session, const cli_line *line)
+static int write_sheet(const cli_session *session, const splat_line *line)
 {
     splat_error error;
     size_t n_views = (size_t)line->sheet->n_views;
@@ -342,14 +342,14 @@ static int write_sheet(const cli_session *session, const cli_line *line)
     return CLI_OK;
 }
 
-static int open_without_splat(cli_session *session, const cli_line *line)
+static int open_without_splat(cli_session *session, const splat_line *line)
 {
     memset(session, 0, sizeof *session);
     int code = cli_context_create(line, &session->context);
     return code == CLI_OK ? cli_session_open_scene(session, line, true) : code;
 }
 
-int cmd_contact_sheet(cli_line *line)
+int cmd_contact_sheet(splat_line *line)
 {
     cli_session session;
     if (!line->output->path) {

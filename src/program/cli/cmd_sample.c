@@ -3,18 +3,18 @@
 #include "progress.h"
 
 /* What was not said is the scene's own. */
-static splat_sample_options own_options(const cli_line *line)
+static splat_sample_options own_options(const splat_line *line)
 {
     const splat_sample_options *said = line->sample;
     splat_sample_options own = *said;
     splat_sample_options_choose(&own, said->scene);
-    cli_put_given(line, said, sizeof *said, &own);
+    splat_line_put_given(line, said, sizeof *said, &own);
     if (own.distortion == SPLAT_SAMPLE_DISTORTION_EQUIRECTANGULAR) own.height = (own.width + 1) / 2;
-    cli_put_given(line, &said->height, sizeof own.height, &own.height);
+    splat_line_put_given(line, &said->height, sizeof own.height, &own.height);
     return own;
 }
 
-int cmd_sample(cli_line *line)
+int cmd_sample(splat_line *line)
 {
     splat_context *context = NULL;
     splat_error error;

@@ -22,7 +22,7 @@ static bool tell(void *user, const char *stage, double fraction)
     return true;
 }
 
-static bool find_mesh(const cli_line *line, texture_paths *paths)
+static bool find_mesh(const splat_line *line, texture_paths *paths)
 {
     char inside[CLI_PATH_MAX];
     if (!line->model->model_path) {
@@ -38,7 +38,7 @@ static bool find_mesh(const cli_line *line, texture_paths *paths)
 }
 
 /* The words of -o, checked before the work, which takes minutes. */
-static bool choose_outputs(const cli_line *line, texture_paths *paths)
+static bool choose_outputs(const splat_line *line, texture_paths *paths)
 {
     splat_error error;
     if (!line->output->path && !paths->is_folder) {
@@ -69,7 +69,7 @@ static bool choose_outputs(const cli_line *line, texture_paths *paths)
 }
 
 /* The bound Gaussians: those of --ply, else of the folder, where there are some. */
-static int open_model(cli_session *session, const cli_line *line, const texture_paths *paths)
+static int open_model(cli_session *session, const splat_line *line, const texture_paths *paths)
 {
     splat_error error;
     int iteration;
@@ -104,7 +104,7 @@ static void say_texture(const splat_texture_options *options, const splat_textur
     for (size_t i = 0; i < paths->n; i++) cli_say("  %s", paths->outputs[i]);
 }
 
-static int make(cli_session *session, const cli_line *line, const texture_paths *paths)
+static int make(cli_session *session, const splat_line *line, const texture_paths *paths)
 {
     splat_texture_options options = *line->texture;
     splat_texture_info info;
@@ -124,17 +124,17 @@ static int make(cli_session *session, const cli_line *line, const texture_paths 
     return CLI_OK;
 }
 
-int cli_check_texture(const cli_line *line)
+int cli_check_texture(const splat_line *line)
 {
     splat_error error;
     return splat_texture_options_check(line->texture, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-int cmd_texture(cli_line *line)
+int cmd_texture(splat_line *line)
 {
     static texture_paths paths; /* large for a stack */
-    cli_line for_scene = *line;
-    cli_model model = *line->model;
+    splat_line for_scene = *line;
+    splat_line_model model = *line->model;
     cli_session session;
     memset(&session, 0, sizeof session);
     memset(&paths, 0, sizeof paths);

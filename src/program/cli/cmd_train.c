@@ -9,7 +9,7 @@
 #include <time.h>
 
 /* What the table cannot say about single options. Prints the reason. */
-static bool options_agree(const cli_line *line)
+static bool options_agree(const splat_line *line)
 {
     const char *name = line->output->experiment_name;
     if (line->train->resample_gt_image && !line->train->ray_jitter) {
@@ -31,16 +31,16 @@ static bool options_agree(const cli_line *line)
     return false;
 }
 
-static void tell_without_effect(const cli_line *line)
+static void tell_without_effect(const splat_line *line)
 {
     static const char *const of_split[] = {"llffhold", "test_camera_count"};
-    if (!line->scene->eval && !line->training->eval_only && cli_first_given(line, of_split, 2))
+    if (!line->scene->eval && !line->training->eval_only && splat_line_first_given(line, of_split, 2))
         cli_notice("without --eval no test views are held out");
     if (line->output->experiment_name && line->model->model_path)
         cli_notice("--experiment_name has no effect: -m names the model folder");
 }
 
-int cli_check_train(const cli_line *line)
+int cli_check_train(const splat_line *line)
 {
     splat_train_options options;
     splat_error error;
@@ -50,7 +50,7 @@ int cli_check_train(const cli_line *line)
 }
 
 /* -m, or <scene>_output/<experiment name or date_time>. */
-static bool choose_model_path(const cli_line *line, char path[CLI_PATH_MAX])
+static bool choose_model_path(const splat_line *line, char path[CLI_PATH_MAX])
 {
     char stamp[32];
     const char *name = line->output->experiment_name;
@@ -66,7 +66,7 @@ static bool choose_model_path(const cli_line *line, char path[CLI_PATH_MAX])
 
 /* Opens everything that the run needs. With --delete_first the run itself deletes, after its first step: a mistake must
  * not cost the old result. */
-static int prepare(cli_training *j, const cli_line *line)
+static int prepare(cli_training *j, const splat_line *line)
 {
     splat_error error;
     int code = CLI_OK;
@@ -86,14 +86,14 @@ static int prepare(cli_training *j, const cli_line *line)
     return CLI_OK;
 }
 
-static int eval_only(const cli_training *j, cli_line *line)
+static int eval_only(const cli_training *j, splat_line *line)
 {
     line->model->model_path = j->model_path;
     return cmd_eval(line);
 }
 
 /* The checkpoint may lie some steps before the end; those are made again. */
-static void tell_finished(const cli_training *j, const cli_line *line)
+static void tell_finished(const cli_training *j, const splat_line *line)
 {
     splat_error error;
     char path[CLI_PATH_MAX], checkpoint[CLI_PATH_MAX];
@@ -106,7 +106,7 @@ static void tell_finished(const cli_training *j, const cli_line *line)
                    "again", j->model_path, path);
 }
 
-static int run_job(cli_training *j, cli_line *line)
+static int run_job(cli_training *j, splat_line *line)
 {
     if (!j->model_path[0] && !choose_model_path(line, j->model_path)) return CLI_USAGE;
     if (line->training->eval_only) return eval_only(j, line);
@@ -120,7 +120,7 @@ static int run_job(cli_training *j, cli_line *line)
 
 /* Photos alone: their cameras lie in the model folder, or beside those that have the time for a name. The default model
  * folder is that of the photos. */
-static int find_cameras(cli_training *j, cli_line *line, char folder[CLI_PATH_MAX])
+static int find_cameras(cli_training *j, splat_line *line, char folder[CLI_PATH_MAX])
 {
     if (line->training->eval_only || !cli_needs_cameras(line)) return CLI_OK;
     if (line->output->delete_first) {
@@ -136,7 +136,7 @@ static int find_cameras(cli_training *j, cli_line *line, char folder[CLI_PATH_MA
     return code;
 }
 
-static int train(cli_line *line)
+static int train(splat_line *line)
 {
     static char folder[CLI_PATH_MAX];
     cli_training *j = calloc(1, sizeof *j);
@@ -152,7 +152,7 @@ static int train(cli_line *line)
     return code;
 }
 
-int cmd_train(cli_line *line)
+int cmd_train(splat_line *line)
 {
     int code = cli_ranks_count_gpus(line), rank, size;
     splat_launch_get(&rank, &size);

@@ -15,7 +15,7 @@
 /* ---------------------------------------------------------------- showing */
 
 /* What the page shows: a mesh; the session's splat, which a file holds; or points, which none does. */
-static splat_status fill_viewer(splat_viewer *viewer, const cli_session *session, const cli_line *line,
+static splat_status fill_viewer(splat_viewer *viewer, const cli_session *session, const splat_line *line,
                                 const char *mesh, const float background[3], splat_error *error)
 {
     if (mesh) return splat_viewer_set_mesh(viewer, session->context, mesh, session->scene, error);
@@ -29,13 +29,13 @@ static splat_status fill_viewer(splat_viewer *viewer, const cli_session *session
     return splat_viewer_offer(viewer, session->ply, session->iteration, session->model, background, error);
 }
 
-static int show(cli_session *session, const cli_line *line, const char *mesh, const char *path)
+static int show(cli_session *session, const splat_line *line, const char *mesh, const char *path)
 {
     splat_viewer *viewer;
     splat_error error;
     const float white = session->scene ? session->scene_options.white_background : line->scene->white_background;
     const float background[3] = {white, white, white};
-    int code = cli_viewer_open(line, line->viewer->port, cli_given(line, "port"), path, &viewer);
+    int code = cli_viewer_open(line, line->viewer->port, splat_line_given(line, "port"), path, &viewer);
     if (code != CLI_OK) return code;
     splat_status status = fill_viewer(viewer, session, line, mesh, background, &error);
     if (status == SPLAT_OK) {
@@ -98,7 +98,7 @@ static bool may_be_splat(const char *path)
     return splat_model_describe(path, &info, &error) == SPLAT_OK;
 }
 
-static int show_mesh(cli_line *line)
+static int show_mesh(splat_line *line)
 {
     static const char *const of_splats[] = {"iteration", "render_mode", "kernel_size", "sh_degree",
                                             "backend",   "gpu",         "vram_limit",  "deterministic"};
@@ -113,7 +113,7 @@ static int show_mesh(cli_line *line)
     return code;
 }
 
-static int show_scene(const cli_line *line)
+static int show_scene(const splat_line *line)
 {
     static const char *const of_splats[] = {"iteration", "sh_degree"};
     cli_session session;
@@ -128,7 +128,7 @@ static int show_scene(const cli_line *line)
     return code;
 }
 
-static int show_splat(const cli_line *line)
+static int show_splat(const splat_line *line)
 {
     cli_session session;
     const bool has_scene = line->model->model_path || line->scene->source_path;
@@ -139,7 +139,7 @@ static int show_splat(const cli_line *line)
     return code;
 }
 
-int cmd_view(cli_line *line)
+int cmd_view(splat_line *line)
 {
     struct stat about;
     const bool is_folder = line->operand && stat(line->operand, &about) == 0 && S_ISDIR(about.st_mode);

@@ -80,7 +80,7 @@ static void say_result(const splat_cameras_info *info, const char *folder, doubl
                 info->n_photos, info->n_points, info->camera_model, cli_duration(seconds, time_text), folder);
 }
 
-int cli_find_cameras(const cli_line *line, const char *source, const char *folder, splat_cameras_info *info)
+int cli_find_cameras(const splat_line *line, const char *source, const char *folder, splat_cameras_info *info)
 {
     splat_cameras_options options = *line->cameras;
     splat_error error;
@@ -111,19 +111,19 @@ int cli_find_cameras(const cli_line *line, const char *source, const char *folde
     return CLI_OK;
 }
 
-bool cli_needs_cameras(const cli_line *line)
+bool cli_needs_cameras(const splat_line *line)
 {
     return line->scene->source_path && splat_cameras_are_needed(line->scene->source_path, line->scene->images);
 }
 
-bool cli_cameras_folder(const cli_line *line, const char *output, char path[CLI_PATH_MAX])
+bool cli_cameras_folder(const splat_line *line, const char *output, char path[CLI_PATH_MAX])
 {
     if (output) return cli_path_join(path, output, "cameras");
     return cli_choose_folder(path, NULL, line->scene->source_path, "_output", "cameras");
 }
 
-void cli_take_cameras(cli_line *line, const char *folder)
+void cli_take_cameras(splat_line *line, const char *folder)
 {
     line->scene->source_path = folder;
-    cli_forget(line, "images");
+    splat_line_forget(line, "images");
 }

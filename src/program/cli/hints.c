@@ -121,7 +121,7 @@ static const hint letters_of_train[] = {
           "all stages"},
 };
 
-const char *cli_option_hint(const cli_command *command, const char *name)
+const char *cli_option_hint(const splat_line_command *command, const char *name)
 {
     bool is_letter = name[0] && !name[1]; /* means something else elsewhere */
     if (is_letter && strcmp(command->name, "train") == 0)
@@ -130,41 +130,43 @@ const char *cli_option_hint(const cli_command *command, const char *name)
     return find(options, sizeof options / sizeof options[0], name, strlen(name));
 }
 
-const cli_option *cli_number_option(const cli_command *command, const cli_option *option, const char *value)
+const splat_line_option *cli_number_option(const splat_line_command *command, const splat_line_option *option,
+                                           const char *value)
 {
     bool is_number = value && *value && strspn(value, "0123456789") == strlen(value);
     if (value && *value == '-') is_number = value[1] && strspn(value + 1, "0123456789") == strlen(value + 1);
-    if (option->letter != 'r' || option->kind != CLI_CHOICE || !is_number) return option;
-    for (size_t i = 0; i < cli_n_options; i++)
-        if ((cli_options[i].commands & command->bit) && strcmp(cli_options[i].name, "resolution") == 0)
-            return &cli_options[i];
+    if (option->letter != 'r' || option->kind != SPLAT_LINE_CHOICE || !is_number) return option;
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        if ((splat_line_options[i].commands & command->bit) && strcmp(splat_line_options[i].name, "resolution") == 0)
+            return &splat_line_options[i];
     return option;
 }
 
 /* -r is a size in 'train', and the regularization in the others, as in SuGaR. */
-const char *cli_value_hint(const cli_option *option, const char *value)
+const char *cli_value_hint(const splat_line_option *option, const char *value)
 {
     static const char *const modes[] = {"density", "sdf", "dn_consistency", "multiview"};
     bool is_size = *value == '-' || (*value >= '0' && *value <= '9');
     if (option->letter != 'r') return NULL;
-    if (option->kind == CLI_CHOICE) return is_size ? "the size of the pictures is --resolution here" : NULL;
+    if (option->kind == SPLAT_LINE_CHOICE) return is_size ? "the size of the pictures is --resolution here" : NULL;
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++)
         if (strcmp(value, modes[i]) == 0)
             return "-r names the regularization in 'splatsmith coarse' and 'splatsmith pipeline'";
     return NULL;
 }
 
-const char *cli_word_hint(const cli_command *command, const char *word)
+const char *cli_word_hint(const splat_line_command *command, const char *word)
 {
     char config[CLI_PATH_MAX];
     if (!cli_path_exists(word)) return NULL;
     bool is_model =
         snprintf(config, sizeof config, "%s/cfg_args", word) < (int)sizeof config && cli_path_exists(config);
     bool takes_scene = false, takes_model = false;
-    for (size_t i = 0; i < cli_n_options; i++) {
-        if (!(cli_options[i].commands & command->bit)) continue;
-        takes_scene = takes_scene || cli_options[i].letter == 's';
-        takes_model = takes_model || (cli_options[i].letter == 'm' && cli_options[i].group == CLI_GROUP_INPUT);
+    for (size_t i = 0; i < splat_line_n_options; i++) {
+        if (!(splat_line_options[i].commands & command->bit)) continue;
+        takes_scene = takes_scene || splat_line_options[i].letter == 's';
+        takes_model = takes_model ||
+                      (splat_line_options[i].letter == 'm' && splat_line_options[i].group == SPLAT_LINE_GROUP_INPUT);
     }
     if (is_model && takes_model) return "-m";
     return takes_scene ? "-s" : NULL;

@@ -10,16 +10,16 @@ typedef struct part_place {
 } part_place;
 
 static const part_place places[] = {
-#define CLI_PART(name, type) {offsetof(cli_parts, name), sizeof(type)},
+#define SPLAT_LINE_PART(name, type) {offsetof(splat_line_parts, name), sizeof(type)},
 #include "parts.def"
 };
 #define N_PARTS (sizeof places / sizeof places[0])
 
 /* The pointers of a line, in the order of `places`. */
-static void set_pointers(cli_line *line, char *const parts[N_PARTS])
+static void set_pointers(splat_line *line, char *const parts[N_PARTS])
 {
     size_t i = 0;
-#define CLI_PART(name, type) line->name = (type *)(void *)parts[i++];
+#define SPLAT_LINE_PART(name, type) line->name = (type *)(void *)parts[i++];
 #include "parts.def"
 }
 
@@ -30,10 +30,11 @@ static size_t part_of(size_t offset)
     return i;
 }
 
-static bool has_part(const cli_command *command, size_t part)
+static bool has_part(const splat_line_command *command, size_t part)
 {
-    for (size_t i = 0; i < cli_n_options; i++)
-        if ((cli_options[i].commands & command->bit) && part_of(cli_options[i].offset) == part) return true;
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        if ((splat_line_options[i].commands & command->bit) && part_of(splat_line_options[i].offset) == part)
+            return true;
     return false;
 }
 
@@ -43,9 +44,9 @@ static size_t aligned(size_t size)
     return (size + _Alignof(max_align_t) - 1) / _Alignof(max_align_t) * _Alignof(max_align_t);
 }
 
-bool cli_line_init(cli_line *line, const cli_command *command)
+bool splat_line_init(splat_line *line, const splat_line_command *command)
 {
-    char *all = (char *)cli_default_parts(), *parts[N_PARTS];
+    char *all = (char *)splat_line_default_parts(), *parts[N_PARTS];
     bool has[N_PARTS];
     size_t size = 0, at = 0;
     memset(line, 0, sizeof *line);
@@ -68,30 +69,30 @@ bool cli_line_init(cli_line *line, const cli_command *command)
     return true;
 }
 
-void cli_line_free(cli_line *line)
+void splat_line_free(splat_line *line)
 {
     free(line->storage);
     line->storage = NULL;
 }
 
-void *cli_field(const cli_line *line, const cli_option *option)
+void *splat_line_field(const splat_line *line, const splat_line_option *option)
 {
     size_t part = part_of(option->offset), i = 0;
     char *begin = NULL;
-#define CLI_PART(name, type)                                                                                           \
+#define SPLAT_LINE_PART(name, type)                                                                                    \
     if (i++ == part) begin = (char *)line->name;
 #include "parts.def"
     return begin + (option->offset - places[part].offset);
 }
 
-size_t cli_kind_size(cli_kind kind)
+size_t splat_line_kind_size(splat_line_kind kind)
 {
     switch (kind) {
-    case CLI_CHOICE: return sizeof(const char *);
-    case CLI_PORT: return sizeof(int);
-    case CLI_INTS: return sizeof(cli_list);
-    case CLI_LIMIT: return sizeof(cli_limit);
-    case CLI_HELP: return sizeof(cli_help);
+    case SPLAT_LINE_CHOICE: return sizeof(const char *);
+    case SPLAT_LINE_PORT: return sizeof(int);
+    case SPLAT_LINE_INTS: return sizeof(splat_line_list);
+    case SPLAT_LINE_LIMIT: return sizeof(splat_line_limit);
+    case SPLAT_LINE_HELP: return sizeof(splat_line_help);
     default: return splat_option_bytes((splat_option_kind)kind);
     }
 }

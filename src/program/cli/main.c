@@ -9,36 +9,36 @@
 #include <string.h>
 #include <unistd.h>
 
-static void print_notices(const cli_line *line)
+static void print_notices(const splat_line *line)
 {
-    for (size_t i = 0; i < cli_n_options; i++)
-        if (line->given[i] && cli_options[i].group == CLI_GROUP_IGNORED)
-            cli_notice("--%s has no effect: %s", cli_options[i].name, cli_options[i].help);
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        if (line->given[i] && splat_line_options[i].group == SPLAT_LINE_GROUP_IGNORED)
+            cli_notice("--%s has no effect: %s", splat_line_options[i].name, splat_line_options[i].help);
 }
 
 /* SuGaR's scripts call a saved iteration -i, which names the folder of the photos here. A number that the model folder
  * has an iteration of is taken as they mean it. */
-static void take_images_as_iteration(cli_line *line)
+static void take_images_as_iteration(splat_line *line)
 {
     const char *text = line->scene->images;
     const char *folder = line->model->model_path ? line->model->model_path : line->model->gs_output_dir;
     char path[CLI_PATH_MAX];
     int found;
-    if (!folder || !cli_given(line, "images") || cli_given(line, "iteration")) return;
+    if (!folder || !splat_line_given(line, "images") || splat_line_given(line, "iteration")) return;
     if (!*text || strspn(text, "0123456789") != strlen(text) || strlen(text) > 9) return;
     if (splat_model_find_iteration(folder, atoi(text), path, sizeof path, &found, NULL) != SPLAT_OK) return;
     cli_notice("-i %s is taken as --iteration %s; the folder of the photos is --images", text, text);
     line->model->iteration = found;
-    cli_forget(line, "images");
+    splat_line_forget(line, "images");
 }
 
 /* `line` is one of the command that was just made. */
-static int run_line(cli_line *line, int argc, char **argv)
+static int run_line(splat_line *line, int argc, char **argv)
 {
-    const cli_command *command = line->command;
+    const splat_line_command *command = line->command;
     line->command_line = argv;
     if (!cli_parse(line, argc - 2, argv + 2)) return CLI_USAGE;
-    if (line->general->help != CLI_NO_HELP) {
+    if (line->general->help != SPLAT_LINE_NO_HELP) {
         cli_print_help(stdout, command, line->general->help);
         return CLI_OK;
     }
@@ -53,16 +53,16 @@ static int run_line(cli_line *line, int argc, char **argv)
     return command->run(line);
 }
 
-static int run_command(const cli_command *command, int argc, char **argv)
+static int run_command(const splat_line_command *command, int argc, char **argv)
 {
-    cli_line line;
-    if (!cli_line_init(&line, command)) return CLI_FAILED;
+    splat_line line;
+    if (!splat_line_init(&line, command)) return CLI_FAILED;
     int code = run_line(&line, argc, argv);
-    cli_line_free(&line);
+    splat_line_free(&line);
     return code;
 }
 
-static int run_of_ranks(const cli_command *command, int argc, char **argv)
+static int run_of_ranks(const splat_line_command *command, int argc, char **argv)
 {
     cli_ranks_hush();
     int code = run_command(command, argc, argv);
@@ -73,18 +73,18 @@ static int run_of_ranks(const cli_command *command, int argc, char **argv)
 static int run(int argc, char **argv)
 {
     if (argc < 2) {
-        cli_print_help(stderr, NULL, CLI_HELP_BASIC);
+        cli_print_help(stderr, NULL, SPLAT_LINE_HELP_BASIC);
         return CLI_USAGE;
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
-        cli_print_help(stdout, NULL, CLI_HELP_BASIC);
+        cli_print_help(stdout, NULL, SPLAT_LINE_HELP_BASIC);
         return CLI_OK;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
         printf("splatsmith %s\n", splat_version());
         return CLI_OK;
     }
-    const cli_command *command = cli_find_command(argv[1]);
+    const splat_line_command *command = splat_line_find_command(argv[1]);
     if (!command) {
         cli_unknown_command(argv[1]);
         return CLI_USAGE;

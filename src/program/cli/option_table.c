@@ -7,33 +7,34 @@
 #define ANY 1e300 /* no limit but that of the type */
 #define SHARED 1, 0 /* the range of the field's line in a .def of splatsmith/ */
 
-/* The columns level and group: which help shows the option (cli_level), and under which title. */
-#define BASIC(group) CLI_BASIC, CLI_GROUP_##group
-#define STAGE(group) CLI_STAGE, CLI_GROUP_##group
-#define ADVANCED(group) CLI_ADVANCED, CLI_GROUP_##group
+/* The columns level and group: which help shows the option (splat_line_level), and under which title. */
+#define BASIC(group) SPLAT_LINE_BASIC, SPLAT_LINE_GROUP_##group
+#define STAGE(group) SPLAT_LINE_STAGE, SPLAT_LINE_GROUP_##group
+#define ADVANCED(group) SPLAT_LINE_ADVANCED, SPLAT_LINE_GROUP_##group
 
 /* The offset of a field; refuses to compile when its type is not the one the kind stores. */
-#define AT(field, type) (offsetof(cli_parts, field) + 0 * sizeof(_Generic(((cli_parts *)0)->field, type: 0)))
-#define FLAG(field) CLI_FLAG, AT(field, bool), NULL, 0, 0
-#define TEXT(field, metavar) CLI_TEXT, AT(field, const char *), metavar, 0, 0
-#define CHOICE(field, words) CLI_CHOICE, AT(field, const char *), words, 0, 0
-#define INT(field, ...) CLI_INT, AT(field, int), "N", __VA_ARGS__
-#define PORT(field, usual) CLI_PORT, AT(field, int), "[PORT=" usual "]", 0, 65535
-#define HELP(field) CLI_HELP, AT(field, cli_help), "[all]", 0, 0
-#define SIZE(field, ...) CLI_SIZE, AT(field, int), "N", __VA_ARGS__
-#define INTS(field) CLI_INTS, AT(field, cli_list), "N...", -1, INT_MAX
-#define COUNT(field, ...) CLI_COUNT, AT(field, size_t), "N", __VA_ARGS__
-#define SEED(field) CLI_SEED, AT(field, uint64_t), "N", 0, ANY
-#define REAL(field, ...) CLI_REAL, AT(field, float), "X", __VA_ARGS__
-#define DOUBLE(field, ...) CLI_DOUBLE, AT(field, double), "X", __VA_ARGS__
-#define WORD(field, type, words) CLI_WORD, AT(field, type), words, 0, 0
-#define GIB(field, ...) CLI_GIB, AT(field, double), "SIZE", __VA_ARGS__
-#define LIMIT(field, metavar) CLI_LIMIT, AT(field, cli_limit), metavar, 0, 0
+#define AT(field, type)                                                                                                \
+    (offsetof(splat_line_parts, field) + 0 * sizeof(_Generic(((splat_line_parts *)0)->field, type: 0)))
+#define FLAG(field) SPLAT_LINE_FLAG, AT(field, bool), NULL, 0, 0
+#define TEXT(field, metavar) SPLAT_LINE_TEXT, AT(field, const char *), metavar, 0, 0
+#define CHOICE(field, words) SPLAT_LINE_CHOICE, AT(field, const char *), words, 0, 0
+#define INT(field, ...) SPLAT_LINE_INT, AT(field, int), "N", __VA_ARGS__
+#define PORT(field, usual) SPLAT_LINE_PORT, AT(field, int), "[PORT=" usual "]", 0, 65535
+#define HELP(field) SPLAT_LINE_HELP, AT(field, splat_line_help), "[all]", 0, 0
+#define SIZE(field, ...) SPLAT_LINE_SIZE, AT(field, int), "N", __VA_ARGS__
+#define INTS(field) SPLAT_LINE_INTS, AT(field, splat_line_list), "N...", -1, INT_MAX
+#define COUNT(field, ...) SPLAT_LINE_COUNT, AT(field, size_t), "N", __VA_ARGS__
+#define SEED(field) SPLAT_LINE_SEED, AT(field, uint64_t), "N", 0, ANY
+#define REAL(field, ...) SPLAT_LINE_REAL, AT(field, float), "X", __VA_ARGS__
+#define DOUBLE(field, ...) SPLAT_LINE_DOUBLE, AT(field, double), "X", __VA_ARGS__
+#define WORD(field, type, words) SPLAT_LINE_WORD, AT(field, type), words, 0, 0
+#define GIB(field, ...) SPLAT_LINE_GIB, AT(field, double), "SIZE", __VA_ARGS__
+#define LIMIT(field, metavar) SPLAT_LINE_LIMIT, AT(field, splat_line_limit), metavar, 0, 0
 #define IGNORED_TEXT(metavar) ADVANCED(IGNORED), TEXT(general.ignored_text, metavar)
 #define IGNORED_FLAG ADVANCED(IGNORED), FLAG(general.ignored_flag)
 
-/* A line of a table of options of splatsmith/, by its kind: `at` is its field in cli_parts. The number's range, where
- * none follows, is that of the field's line. */
+/* A line of a table of options of splatsmith/, by its kind: `at` is its field in splat_line_parts. The number's range,
+ * where none follows, is that of the field's line. */
 #define LIBRARY_LINE(part, name, field, kind, letter, aliases, commands, level, group, help, fallback)                 \
     {#name, letter, aliases, commands, level(group), LINE_##kind(part.field, SHARED), help, fallback},
 #define LINE_INT(at, ...) INT(at, __VA_ARGS__)
@@ -63,7 +64,7 @@
 #define LINE_MAPPER(at, ...) WORD(at, splat_mapper, SPLAT_WORDS_MAPPER)
 #define LINE_CAMERA_QUALITY(at, ...) WORD(at, splat_camera_quality, SPLAT_WORDS_CAMERA_QUALITY)
 
-const char *const cli_group_titles[CLI_N_GROUPS] = {
+const char *const splat_line_group_titles[SPLAT_LINE_N_GROUPS] = {
     "Input", "Output", "Scene", "Training", "Mip filter and sampling", "Learning rates", "Density control",
     "Surface", "Memory",
     "Mesh", "Evaluation and saving", "Sample scene", "Machine", "General", "Accepted without effect"};
@@ -71,7 +72,7 @@ const char *const cli_group_titles[CLI_N_GROUPS] = {
 /* Within a command names and letters are unique, and the help lists the options of a group in this order. The options
  * of training stand in train_options.def, those of a scene in scene_options.def. Ranges are those of the option's
  * meaning; the library checks again. */
-const cli_option cli_options[] = {
+const splat_line_option splat_line_options[] = {
     /* the scene */
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(scene, __VA_ARGS__)
 #include "splatsmith/scene_options.def"
@@ -537,39 +538,41 @@ const cli_option cli_options[] = {
 };
 
 /* The range of a field of the library's structs, from its line. */
-static cli_range shared_range(size_t offset)
+static splat_line_range shared_range(size_t offset)
 {
-    static const struct { size_t offset; cli_range range; } shared[] = {
+    static const struct { size_t offset; splat_line_range range; } shared[] = {
 #define LIMITS_RANGE(low, high) {low, high, false}
 #define LIMITS_OR_ZERO(low, high) {low, high, true}
 #define LIMITS_FREE {0, 0, false}
-#define SPLAT_OPTION(field, kind, start, range, saved) {offsetof(cli_parts, scene.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range, saved) {offsetof(splat_line_parts, scene.field), LIMITS_##range},
 #include "splatsmith/scene_options.def"
-#define SPLAT_OPTION(field, kind, start, other, range) {offsetof(cli_parts, sample.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, other, range) {offsetof(splat_line_parts, sample.field), LIMITS_##range},
 #include "splatsmith/sample_options.def"
 #define SPLAT_TRAIN_OPTION(row, name, field, kind, start, low, high, effect, other)                                    \
-    {offsetof(cli_parts, train.field), {low, high, false}},
+    {offsetof(splat_line_parts, train.field), {low, high, false}},
 #include "splatsmith/train_options.def"
-#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_parts, mesh.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(splat_line_parts, mesh.field), LIMITS_##range},
 #include "splatsmith/mesh_options.def"
-#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_parts, texture.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(splat_line_parts, texture.field), LIMITS_##range},
 #include "splatsmith/texture_options.def"
-#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_parts, clean.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(splat_line_parts, clean.field), LIMITS_##range},
 #include "splatsmith/clean_options.def"
-#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_parts, cameras.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(splat_line_parts, cameras.field), LIMITS_##range},
 #include "splatsmith/cameras_options.def"
-#define SPLAT_OPTION(field, kind, start, range) {offsetof(cli_parts, viewer.field), LIMITS_##range},
+#define SPLAT_OPTION(field, kind, start, range) {offsetof(splat_line_parts, viewer.field), LIMITS_##range},
 #include "splatsmith/viewer_options.def"
     };
     for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++)
         if (shared[i].offset == offset) return shared[i].range;
-    return (cli_range){0, 0, false};
+    return (splat_line_range){0, 0, false};
 }
 
-cli_range cli_option_range(const cli_option *option)
+splat_line_range splat_line_option_range(const splat_line_option *option)
 {
-    return option->low > option->high ? shared_range(option->offset) : (cli_range){option->low, option->high, false};
+    if (option->low > option->high) return shared_range(option->offset);
+    return (splat_line_range){option->low, option->high, false};
 }
 
-const size_t cli_n_options = sizeof cli_options / sizeof cli_options[0];
-_Static_assert(sizeof cli_options / sizeof cli_options[0] <= CLI_OPTIONS_MAX, "cli_line.given is too small");
+const size_t splat_line_n_options = sizeof splat_line_options / sizeof splat_line_options[0];
+_Static_assert(sizeof splat_line_options / sizeof splat_line_options[0] <= SPLAT_LINE_OPTIONS_MAX,
+               "splat_line.given is too small");

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *cli_next_name(const char *names, char name[64])
+const char *splat_line_next_name(const char *names, char name[64])
 {
     size_t length = names ? strcspn(names, ",") : 0;
     if (length == 0 || length >= 64) return NULL;
@@ -18,22 +18,22 @@ const char *cli_next_name(const char *names, char name[64])
 /* ---------------------------------------------------------------- words for help, the man page and the completion */
 
 /* Words that no line has room for: they go into the text, which can be broken. */
-static bool has_long_words(const cli_option *option)
+static bool has_long_words(const splat_line_option *option)
 {
-    return option->kind == CLI_WORD && strlen(option->metavar) > 80;
+    return option->kind == SPLAT_LINE_WORD && strlen(option->metavar) > 80;
 }
 
-const char *cli_option_metavar(const cli_option *option)
+const char *cli_option_metavar(const splat_line_option *option)
 {
     return has_long_words(option) ? "WORD" : option->metavar;
 }
 
-const char *cli_option_heading(const cli_option *option, char text[CLI_TEXT_MAX])
+const char *cli_option_heading(const splat_line_option *option, char text[SPLAT_LINE_TEXT_MAX])
 {
     char letter[8] = "";
     if (option->letter) snprintf(letter, sizeof letter, "-%c, ", option->letter);
     const char *metavar = cli_option_metavar(option);
-    snprintf(text, CLI_TEXT_MAX, "%s--%s%s%s", letter, option->name, metavar ? " " : "", metavar ? metavar : "");
+    snprintf(text, SPLAT_LINE_TEXT_MAX, "%s--%s%s%s", letter, option->name, metavar ? " " : "", metavar ? metavar : "");
     return text;
 }
 
@@ -46,61 +46,61 @@ static void real_text(double value, bool single, char *text, size_t size)
     }
 }
 
-static void list_text(const cli_list *list, char *text, size_t size)
+static void list_text(const splat_line_list *list, char *text, size_t size)
 {
     size_t length = 0;
     for (size_t i = 0; i < list->n && length < size; i++)
         length += (size_t)snprintf(text + length, size - length, "%s%d", i ? " " : "", list->values[i]);
 }
 
-static void field_text(const cli_option *option, const void *field, char *text, size_t size)
+static void field_text(const splat_line_option *option, const void *field, char *text, size_t size)
 {
     text[0] = '\0';
     switch (option->kind) {
-    case CLI_INT:
-    case CLI_PORT:
-    case CLI_SIZE: snprintf(text, size, "%d", *(const int *)field); break;
-    case CLI_COUNT: snprintf(text, size, "%zu", *(const size_t *)field); break;
-    case CLI_SEED: snprintf(text, size, "%" PRIu64, *(const uint64_t *)field); break;
-    case CLI_REAL: real_text((double)*(const float *)field, true, text, size); break;
-    case CLI_DOUBLE:
-    case CLI_GIB: real_text(*(const double *)field, false, text, size); break;
-    case CLI_TEXT:
-    case CLI_CHOICE: {
+    case SPLAT_LINE_INT:
+    case SPLAT_LINE_PORT:
+    case SPLAT_LINE_SIZE: snprintf(text, size, "%d", *(const int *)field); break;
+    case SPLAT_LINE_COUNT: snprintf(text, size, "%zu", *(const size_t *)field); break;
+    case SPLAT_LINE_SEED: snprintf(text, size, "%" PRIu64, *(const uint64_t *)field); break;
+    case SPLAT_LINE_REAL: real_text((double)*(const float *)field, true, text, size); break;
+    case SPLAT_LINE_DOUBLE:
+    case SPLAT_LINE_GIB: real_text(*(const double *)field, false, text, size); break;
+    case SPLAT_LINE_TEXT:
+    case SPLAT_LINE_CHOICE: {
         const char *value = *(const char *const *)field;
         snprintf(text, size, "%s", value ? value : "");
         break;
     }
-    case CLI_WORD: splat_option_copy_word(option->metavar, *(const int *)field, text, size); break;
-    case CLI_LIMIT: {
-        const cli_limit *limit = field;
+    case SPLAT_LINE_WORD: splat_option_copy_word(option->metavar, *(const int *)field, text, size); break;
+    case SPLAT_LINE_LIMIT: {
+        const splat_line_limit *limit = field;
         snprintf(text, size, "%s", limit->text ? limit->text : "");
         break;
     }
-    case CLI_FLAG: snprintf(text, size, "%s", *(const bool *)field ? "True" : "False"); break;
-    case CLI_HELP: break;
-    case CLI_INTS: list_text(field, text, size); break;
+    case SPLAT_LINE_FLAG: snprintf(text, size, "%s", *(const bool *)field ? "True" : "False"); break;
+    case SPLAT_LINE_HELP: break;
+    case SPLAT_LINE_INTS: list_text(field, text, size); break;
     }
 }
 
-void cli_value_text(const cli_option *option, const cli_line *line, char *text, size_t size)
+void splat_line_value_text(const splat_line_option *option, const splat_line *line, char *text, size_t size)
 {
-    field_text(option, cli_field(line, option), text, size);
+    field_text(option, splat_line_field(line, option), text, size);
 }
 
-void cli_default_text(const cli_option *option, char *text, size_t size)
+void splat_line_default_text(const splat_line_option *option, char *text, size_t size)
 {
-    field_text(option, (const char *)cli_default_parts() + option->offset, text, size);
+    field_text(option, (const char *)splat_line_default_parts() + option->offset, text, size);
 }
 
 /* The default that the help shows, "" when there is nothing to say. */
-static void shown_default(const cli_option *option, char *text, size_t size)
+static void shown_default(const splat_line_option *option, char *text, size_t size)
 {
     text[0] = '\0';
     if (option->fallback)
         snprintf(text, size, "%s", option->fallback);
-    else if (option->kind != CLI_FLAG && option->kind != CLI_INTS) /* flags are off, as one expects */
-        cli_default_text(option, text, size);
+    else if (option->kind != SPLAT_LINE_FLAG && option->kind != SPLAT_LINE_INTS) /* flags are off, as one expects */
+        splat_line_default_text(option, text, size);
 }
 
 /* What stands in braces in the words of an option: endings, from the tables of the library. */
@@ -130,42 +130,43 @@ static void endings_text(const struct format_list *list, char *text, size_t size
 }
 
 /* The words of an option, lists filled in. Returns the length. */
-static size_t help_text(const char *help, char text[CLI_TEXT_MAX])
+static size_t help_text(const char *help, char text[SPLAT_LINE_TEXT_MAX])
 {
-    size_t length = (size_t)snprintf(text, CLI_TEXT_MAX, "%s", help);
+    size_t length = (size_t)snprintf(text, SPLAT_LINE_TEXT_MAX, "%s", help);
     for (size_t i = 0; i < sizeof format_lists / sizeof format_lists[0]; i++) {
         char endings[256];
         const char *mark = strstr(help, format_lists[i].mark);
         if (!mark) continue;
         endings_text(&format_lists[i], endings, sizeof endings);
-        length = (size_t)snprintf(text, CLI_TEXT_MAX, "%.*s%s%s", (int)(mark - help), help, endings,
+        length = (size_t)snprintf(text, SPLAT_LINE_TEXT_MAX, "%.*s%s%s", (int)(mark - help), help, endings,
                                   mark + strlen(format_lists[i].mark));
     }
     return length;
 }
 
-const char *cli_option_text(const cli_option *option, char text[CLI_TEXT_MAX])
+const char *cli_option_text(const splat_line_option *option, char text[SPLAT_LINE_TEXT_MAX])
 {
     char value[256] = "", name[64];
     size_t length = help_text(option->help, text);
-    if (option->group == CLI_GROUP_IGNORED) return text;
+    if (option->group == SPLAT_LINE_GROUP_IGNORED) return text;
     shown_default(option, value, sizeof value);
     if (has_long_words(option)) {
         const char *word = option->metavar;
-        for (size_t n; *word && length < CLI_TEXT_MAX; word += n + (word[n] == '|')) {
+        for (size_t n; *word && length < SPLAT_LINE_TEXT_MAX; word += n + (word[n] == '|')) {
             n = strcspn(word, "|");
-            length += (size_t)snprintf(text + length, CLI_TEXT_MAX - length, "%s%.*s",
+            length += (size_t)snprintf(text + length, SPLAT_LINE_TEXT_MAX - length, "%s%.*s",
                                        word == option->metavar ? ": " : ", ", (int)n, word);
         }
     }
-    if (value[0] && length < CLI_TEXT_MAX)
-        length += (size_t)snprintf(text + length, CLI_TEXT_MAX - length, " [default: %s]", value);
+    if (value[0] && length < SPLAT_LINE_TEXT_MAX)
+        length += (size_t)snprintf(text + length, SPLAT_LINE_TEXT_MAX - length, " [default: %s]", value);
     const char *separator = " (also ";
-    for (const char *rest = cli_next_name(option->aliases, name); rest; rest = cli_next_name(rest, name)) {
-        if (length < CLI_TEXT_MAX)
-            length += (size_t)snprintf(text + length, CLI_TEXT_MAX - length, "%s--%s", separator, name);
+    for (const char *rest = splat_line_next_name(option->aliases, name); rest;
+         rest = splat_line_next_name(rest, name)) {
+        if (length < SPLAT_LINE_TEXT_MAX)
+            length += (size_t)snprintf(text + length, SPLAT_LINE_TEXT_MAX - length, "%s--%s", separator, name);
         separator = ", ";
     }
-    if (separator[0] == ',' && length < CLI_TEXT_MAX) snprintf(text + length, CLI_TEXT_MAX - length, ")");
+    if (separator[0] == ',' && length < SPLAT_LINE_TEXT_MAX) snprintf(text + length, SPLAT_LINE_TEXT_MAX - length, ")");
     return text;
 }

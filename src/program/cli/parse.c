@@ -28,15 +28,16 @@ static void consider(splat_near_name *nearest, const char *name, const char *can
     if (nearest->name == candidate) normalise(candidate, strlen(candidate), best);
 }
 
-static void unknown_option(const cli_command *command, const char *word, const char *name)
+static void unknown_option(const splat_line_command *command, const char *word, const char *name)
 {
     char best[NAME_MAX_LENGTH] = "", alias[NAME_MAX_LENGTH];
     splat_near_name nearest = {0};
-    for (size_t i = 0; i < cli_n_options; i++) {
-        const cli_option *option = &cli_options[i];
+    for (size_t i = 0; i < splat_line_n_options; i++) {
+        const splat_line_option *option = &splat_line_options[i];
         if (!(option->commands & command->bit)) continue;
         consider(&nearest, name, option->name, best);
-        for (const char *rest = cli_next_name(option->aliases, alias); rest; rest = cli_next_name(rest, alias))
+        for (const char *rest = splat_line_next_name(option->aliases, alias); rest;
+             rest = splat_line_next_name(rest, alias))
             consider(&nearest, name, alias, best);
     }
     int length = (int)strcspn(word, "=");
@@ -59,23 +60,24 @@ static match match_name(const char *name, const char *candidate)
     return candidate[length] ? MATCH_PREFIX : MATCH_EXACT;
 }
 
-static match match_option(const cli_option *option, const char *name)
+static match match_option(const splat_line_option *option, const char *name)
 {
     char alias[NAME_MAX_LENGTH];
     match best = match_name(name, option->name);
-    for (const char *rest = cli_next_name(option->aliases, alias); rest; rest = cli_next_name(rest, alias)) {
+    for (const char *rest = splat_line_next_name(option->aliases, alias); rest;
+         rest = splat_line_next_name(rest, alias)) {
         match found = match_name(name, alias);
         if (found > best) best = found;
     }
     return best;
 }
 
-static void ambiguous_option(const cli_command *command, const char *name)
+static void ambiguous_option(const splat_line_command *command, const char *name)
 {
-    char list[CLI_TEXT_MAX] = "";
+    char list[SPLAT_LINE_TEXT_MAX] = "";
     size_t length = 0;
-    for (size_t i = 0; i < cli_n_options && length < sizeof list; i++) {
-        const cli_option *option = &cli_options[i];
+    for (size_t i = 0; i < splat_line_n_options && length < sizeof list; i++) {
+        const splat_line_option *option = &splat_line_options[i];
         if ((option->commands & command->bit) && match_option(option, name) == MATCH_PREFIX)
             length += (size_t)snprintf(list + length, sizeof list - length, "%s--%s", length ? ", " : "", option->name);
     }
@@ -83,18 +85,18 @@ static void ambiguous_option(const cli_command *command, const char *name)
 }
 
 /* The option that "--name" or "--name=value" means; NULL after a message. */
-static const cli_option *find_long(const cli_command *command, const char *word)
+static const splat_line_option *find_long(const splat_line_command *command, const char *word)
 {
     char name[NAME_MAX_LENGTH];
-    const cli_option *found = NULL;
+    const splat_line_option *found = NULL;
     size_t n_found = 0;
     normalise(word + 2, strcspn(word + 2, "="), name);
-    for (size_t i = 0; name[0] && i < cli_n_options; i++) {
-        if (!(cli_options[i].commands & command->bit)) continue;
-        match how = match_option(&cli_options[i], name);
-        if (how == MATCH_EXACT) return &cli_options[i];
+    for (size_t i = 0; name[0] && i < splat_line_n_options; i++) {
+        if (!(splat_line_options[i].commands & command->bit)) continue;
+        match how = match_option(&splat_line_options[i], name);
+        if (how == MATCH_EXACT) return &splat_line_options[i];
         if (how == MATCH_PREFIX) {
-            found = &cli_options[i];
+            found = &splat_line_options[i];
             n_found++;
         }
     }
@@ -106,10 +108,11 @@ static const cli_option *find_long(const cli_command *command, const char *word)
     return NULL;
 }
 
-static const cli_option *find_short(const cli_command *command, const char *word)
+static const splat_line_option *find_short(const splat_line_command *command, const char *word)
 {
-    for (size_t i = 0; i < cli_n_options; i++)
-        if ((cli_options[i].commands & command->bit) && cli_options[i].letter == word[1]) return &cli_options[i];
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        if ((splat_line_options[i].commands & command->bit) && splat_line_options[i].letter == word[1])
+            return &splat_line_options[i];
     char name[NAME_MAX_LENGTH]; /* "-eval" for "--eval" is an easy slip */
     normalise(word + 1, strcspn(word + 1, "="), name);
     unknown_option(command, word, name);
@@ -126,7 +129,7 @@ static bool is_option(const char *word)
 /* ---------------------------------------------------------------- values */
 
 /* What is wrong, as the library says it, and what was probably meant. */
-static bool refuse(const cli_option *option, const char *text, const splat_error *error)
+static bool refuse(const splat_line_option *option, const char *text, const splat_error *error)
 {
     char sentence[sizeof error->message + 64];
     const char *hint = cli_value_hint(option, text);
@@ -135,27 +138,27 @@ static bool refuse(const cli_option *option, const char *text, const splat_error
     return false;
 }
 
-splat_option cli_option_row(const cli_option *option)
+splat_option splat_line_option_row(const splat_line_option *option)
 {
-    const cli_range range = cli_option_range(option);
+    const splat_line_range range = splat_line_option_range(option);
     return (splat_option){.row = {option->name, (splat_option_kind)option->kind, 0, option->metavar},
                           .low = range.low, .high = range.high, .or_zero = range.or_zero};
 }
 
-static bool set_plain(const cli_option *option, splat_option_kind kind, const char *text, void *field)
+static bool set_plain(const splat_line_option *option, splat_option_kind kind, const char *text, void *field)
 {
     splat_error error;
-    splat_option row = cli_option_row(option);
+    splat_option row = splat_line_option_row(option);
     row.row.kind = kind;
     return splat_option_read(&row, text, field, &error) == SPLAT_OK || refuse(option, text, &error);
 }
 
-static bool add_int(const cli_option *option, const char *text, cli_list *list)
+static bool add_int(const splat_line_option *option, const char *text, splat_line_list *list)
 {
     splat_error error;
-    splat_option row = cli_option_row(option);
-    if (list->n == CLI_LIST_MAX) {
-        cli_error("--%s takes at most %d numbers", option->name, CLI_LIST_MAX);
+    splat_option row = splat_line_option_row(option);
+    if (list->n == SPLAT_LINE_LIST_MAX) {
+        cli_error("--%s takes at most %d numbers", option->name, SPLAT_LINE_LIST_MAX);
         return false;
     }
     row.row.kind = SPLAT_OPTION_INT;
@@ -164,25 +167,25 @@ static bool add_int(const cli_option *option, const char *text, cli_list *list)
     return true;
 }
 
-static bool set_limit(const cli_option *option, const char *text, cli_limit *value)
+static bool set_limit(const splat_line_option *option, const char *text, splat_line_limit *value)
 {
     bool share = strchr(option->metavar, '|') != NULL;
-    if (cli_parse_limit(text, share, value)) return true;
+    if (splat_line_parse_limit(text, share, value)) return true;
     cli_error("--%s takes a size such as 8G or 500M%s, not '%s'", option->name,
               share ? ", a percentage above 0 and at most 100, or max" : "", text);
     return false;
 }
 
-static bool is_word(const cli_option *option, const char *text)
+static bool is_word(const splat_line_option *option, const char *text)
 {
     return splat_option_find_word(option->metavar, text) >= 0;
 }
 
 /* The word is kept as it was typed. */
-static bool set_choice(const cli_option *option, const char *text, const char **value)
+static bool set_choice(const splat_line_option *option, const char *text, const char **value)
 {
     splat_error error;
-    splat_option row = cli_option_row(option);
+    splat_option row = splat_line_option_row(option);
     int number;
     row.row.kind = SPLAT_OPTION_CHOICE;
     if (splat_option_read(&row, text, &number, &error) != SPLAT_OK) return refuse(option, text, &error);
@@ -191,24 +194,24 @@ static bool set_choice(const cli_option *option, const char *text, const char **
 }
 
 /* "all", or what a flag takes. */
-static bool read_help(const char *text, cli_help *value)
+static bool read_help(const char *text, splat_line_help *value)
 {
     bool is_on;
-    if (strcmp(text, "all") == 0) return *value = CLI_HELP_ALL, true;
+    if (strcmp(text, "all") == 0) return *value = SPLAT_LINE_HELP_ALL, true;
     if (!splat_text_flag(text, &is_on)) return false;
-    *value = is_on ? CLI_HELP_BASIC : CLI_NO_HELP;
+    *value = is_on ? SPLAT_LINE_HELP_BASIC : SPLAT_LINE_NO_HELP;
     return true;
 }
 
-static bool set_value(cli_line *line, const cli_option *option, const char *text)
+static bool set_value(splat_line *line, const splat_line_option *option, const char *text)
 {
-    void *field = cli_field(line, option);
+    void *field = splat_line_field(line, option);
     switch (option->kind) {
-    case CLI_CHOICE: return set_choice(option, text, field);
-    case CLI_PORT: return set_plain(option, SPLAT_OPTION_INT, text, field);
-    case CLI_LIMIT: return set_limit(option, text, field);
-    case CLI_INTS: return add_int(option, text, field);
-    case CLI_HELP:
+    case SPLAT_LINE_CHOICE: return set_choice(option, text, field);
+    case SPLAT_LINE_PORT: return set_plain(option, SPLAT_OPTION_INT, text, field);
+    case SPLAT_LINE_LIMIT: return set_limit(option, text, field);
+    case SPLAT_LINE_INTS: return add_int(option, text, field);
+    case SPLAT_LINE_HELP:
         if (read_help(text, field)) return true;
         cli_error("--%s takes nothing or all, not '%s'", option->name, text);
         return false;
@@ -224,30 +227,30 @@ typedef struct cli_words {
 } cli_words;
 
 /* The next word, if it can be a value: it begins no option, or is a choice such as -y. */
-static const char *peek_value(const cli_words *words, const cli_option *option)
+static const char *peek_value(const cli_words *words, const splat_line_option *option)
 {
     if (words->next >= words->n) return NULL;
     const char *word = words->word[words->next];
-    bool has_choices = option->kind == CLI_CHOICE || option->kind == CLI_WORD;
+    bool has_choices = option->kind == SPLAT_LINE_CHOICE || option->kind == SPLAT_LINE_WORD;
     return !is_option(word) || (has_choices && is_word(option, word)) ? word : NULL;
 }
 
 /* `attached` is what stood after '=' or after a letter, or NULL. */
-static bool take_values(cli_line *line, const cli_option *option, const char *attached, cli_words *words)
+static bool take_values(splat_line *line, const splat_line_option *option, const char *attached, cli_words *words)
 {
     const char *text = attached ? attached : peek_value(words, option);
     char usual[8];
     bool ignored;
-    cli_help ignored_help;
-    line->given[option - cli_options] = true;
-    line->unnamed[option - cli_options] = false;
-    if (option->kind == CLI_INTS) ((cli_list *)cli_field(line, option))->n = 0;
-    if (option->kind == CLI_FLAG && !attached && !(text && splat_text_flag(text, &ignored)))
+    splat_line_help ignored_help;
+    line->given[option - splat_line_options] = true;
+    line->unnamed[option - splat_line_options] = false;
+    if (option->kind == SPLAT_LINE_INTS) ((splat_line_list *)splat_line_field(line, option))->n = 0;
+    if (option->kind == SPLAT_LINE_FLAG && !attached && !(text && splat_text_flag(text, &ignored)))
         return set_value(line, option, "true");
-    if (option->kind == CLI_HELP && !attached && !(text && read_help(text, &ignored_help)))
+    if (option->kind == SPLAT_LINE_HELP && !attached && !(text && read_help(text, &ignored_help)))
         return set_value(line, option, "true");
-    if (option->kind == CLI_PORT && !attached && !(text && isdigit((unsigned char)text[0]))) {
-        line->unnamed[option - cli_options] = true;
+    if (option->kind == SPLAT_LINE_PORT && !attached && !(text && isdigit((unsigned char)text[0]))) {
+        line->unnamed[option - splat_line_options] = true;
         return sscanf(option->metavar, "[PORT=%7[0-9]]", usual) == 1 && set_value(line, option, usual);
     }
     if (!text) {
@@ -256,29 +259,29 @@ static bool take_values(cli_line *line, const cli_option *option, const char *at
     }
     if (!attached) words->next++;
     if (!set_value(line, option, text)) return false;
-    while (option->kind == CLI_INTS && !attached && (text = peek_value(words, option))) {
+    while (option->kind == SPLAT_LINE_INTS && !attached && (text = peek_value(words, option))) {
         if (!set_value(line, option, text)) return false;
         words->next++;
     }
     return true;
 }
 
-static bool takes_many(const cli_command *command)
+static bool takes_many(const splat_line_command *command)
 {
     size_t length = strlen(command->operand);
     return length > 3 && strcmp(command->operand + length - 3, "...") == 0;
 }
 
-static bool take_operand(cli_line *line, const char *word)
+static bool take_operand(splat_line *line, const char *word)
 {
-    const cli_command *command = line->command;
+    const splat_line_command *command = line->command;
     if (command->operand && !line->operand) {
         line->operand = word;
         return true;
     }
     if (command->operand && takes_many(command)) {
-        if (line->n_words < CLI_WORDS_MAX) return line->words[line->n_words++] = word, true;
-        cli_error("%s takes at most %d words", command->name, CLI_WORDS_MAX + 1);
+        if (line->n_words < SPLAT_LINE_WORDS_MAX) return line->words[line->n_words++] = word, true;
+        cli_error("%s takes at most %d words", command->name, SPLAT_LINE_WORDS_MAX + 1);
         return false;
     }
     const char *hint = command->operand ? NULL : cli_word_hint(command, word);
@@ -291,9 +294,9 @@ static bool take_operand(cli_line *line, const char *word)
     return false;
 }
 
-bool cli_parse(cli_line *line, int n_words, char **word_list)
+bool cli_parse(splat_line *line, int n_words, char **word_list)
 {
-    const cli_command *command = line->command;
+    const splat_line_command *command = line->command;
     cli_words words = {word_list, n_words, 0};
     bool options_end = false;
     while (words.next < words.n) {
@@ -307,7 +310,7 @@ bool cli_parse(cli_line *line, int n_words, char **word_list)
             if (!take_operand(line, word)) return false;
             continue;
         }
-        const cli_option *option = word[1] == '-' ? find_long(command, word) : find_short(command, word);
+        const splat_line_option *option = word[1] == '-' ? find_long(command, word) : find_short(command, word);
         if (!option) return false;
         if (word[1] == '-') {
             attached = strchr(word, '=');
@@ -322,75 +325,77 @@ bool cli_parse(cli_line *line, int n_words, char **word_list)
     return true;
 }
 
-bool cli_set_option(cli_line *line, const cli_option *option, const char *text)
+bool splat_line_set(splat_line *line, const splat_line_option *option, const char *text)
 {
-    line->given[option - cli_options] = true;
+    line->given[option - splat_line_options] = true;
     return set_value(line, option, text);
 }
 
-bool cli_given(const cli_line *line, const char *name)
+bool splat_line_given(const splat_line *line, const char *name)
 {
-    for (size_t i = 0; i < cli_n_options; i++)
-        if (line->given[i] && strcmp(cli_options[i].name, name) == 0) return true;
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        if (line->given[i] && strcmp(splat_line_options[i].name, name) == 0) return true;
     return false;
 }
 
-const cli_option *cli_find_option(const cli_command *command, const char *name)
+const splat_line_option *splat_line_find_option(const splat_line_command *command, const char *name)
 {
-    for (size_t i = 0; i < cli_n_options; i++)
-        if ((cli_options[i].commands & command->bit) && strcmp(cli_options[i].name, name) == 0) return &cli_options[i];
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        if ((splat_line_options[i].commands & command->bit) && strcmp(splat_line_options[i].name, name) == 0)
+            return &splat_line_options[i];
     return NULL;
 }
 
-const char *cli_first_given(const cli_line *line, const char *const names[], size_t n)
+const char *splat_line_first_given(const splat_line *line, const char *const names[], size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (cli_given(line, names[i])) return names[i];
+        if (splat_line_given(line, names[i])) return names[i];
     return NULL;
 }
 
-void cli_tell_unused(const cli_line *line, const char *name, const char *why)
+void cli_tell_unused(const splat_line *line, const char *name, const char *why)
 {
-    if (cli_given(line, name)) cli_notice("--%s has no effect%s", name, why);
+    if (splat_line_given(line, name)) cli_notice("--%s has no effect%s", name, why);
 }
 
-bool cli_names_value(const cli_line *line, const char *name)
+bool splat_line_names_value(const splat_line *line, const char *name)
 {
-    for (size_t i = 0; i < cli_n_options; i++)
-        if (line->given[i] && !line->unnamed[i] && strcmp(cli_options[i].name, name) == 0) return true;
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        if (line->given[i] && !line->unnamed[i] && strcmp(splat_line_options[i].name, name) == 0) return true;
     return false;
 }
 
-void cli_put_given(const cli_line *line, const void *part, size_t size, void *options)
+void splat_line_put_given(const splat_line *line, const void *part, size_t size, void *options)
 {
     const char *begin = part;
-    for (size_t i = 0; i < cli_n_options; i++) {
-        if (!line->given[i] || !(cli_options[i].commands & line->command->bit)) continue;
-        const char *field = cli_field(line, &cli_options[i]);
+    for (size_t i = 0; i < splat_line_n_options; i++) {
+        if (!line->given[i] || !(splat_line_options[i].commands & line->command->bit)) continue;
+        const char *field = splat_line_field(line, &splat_line_options[i]);
         if (field < begin || field >= begin + size) continue;
-        memcpy((char *)options + (field - begin), field, cli_kind_size(cli_options[i].kind));
+        memcpy((char *)options + (field - begin), field, splat_line_kind_size(splat_line_options[i].kind));
     }
 }
 
-void cli_forget(cli_line *line, const char *name)
+void splat_line_forget(splat_line *line, const char *name)
 {
-    for (size_t i = 0; i < cli_n_options; i++) {
-        const cli_option *option = &cli_options[i];
-        if (!line->given[i] || strcmp(option->name, name) != 0 || option->kind != CLI_TEXT) continue;
+    for (size_t i = 0; i < splat_line_n_options; i++) {
+        const splat_line_option *option = &splat_line_options[i];
+        if (!line->given[i] || strcmp(option->name, name) != 0 || option->kind != SPLAT_LINE_TEXT) continue;
         line->given[i] = false;
-        memcpy(cli_field(line, option), (const char *)cli_default_parts() + option->offset, cli_kind_size(CLI_TEXT));
+        memcpy(splat_line_field(line, option), (const char *)splat_line_default_parts() + option->offset,
+               splat_line_kind_size(SPLAT_LINE_TEXT));
     }
 }
 
 /* ---------------------------------------------------------------- commands */
 
-const cli_command *cli_find_command(const char *name)
+const splat_line_command *splat_line_find_command(const char *name)
 {
     char wanted[NAME_MAX_LENGTH], known[NAME_MAX_LENGTH];
     normalise(name, strlen(name), wanted);
-    for (size_t i = 0; i < cli_n_commands; i++) {
-        normalise(cli_commands[i].name, strlen(cli_commands[i].name), known);
-        if (strcmp(wanted, known) == 0) return &cli_commands[i];
+    for (size_t i = 0; i < splat_line_n_commands; i++) {
+        normalise(splat_line_commands[i].name, strlen(splat_line_commands[i].name), known);
+        if (strcmp(wanted, known) == 0) return &splat_line_commands[i];
     }
     return NULL;
 }
@@ -404,8 +409,8 @@ void cli_unknown_command(const char *name)
         return;
     }
     normalise(name, strlen(name), wanted);
-    for (size_t i = 0; i < cli_n_commands; i++)
-        if (!cli_commands[i].hidden) splat_near_name_consider(&nearest, wanted, cli_commands[i].name);
+    for (size_t i = 0; i < splat_line_n_commands; i++)
+        if (!splat_line_commands[i].hidden) splat_near_name_consider(&nearest, wanted, splat_line_commands[i].name);
     char text[CLI_PATH_MAX];
     const char *hint = cli_command_hint(wanted);
     if (!hint) hint = cli_path_hint(name, text, sizeof text);

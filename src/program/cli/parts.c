@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-static void set_list(cli_list *list, const int *values, size_t n)
+static void set_list(splat_line_list *list, const int *values, size_t n)
 {
     memcpy(list->values, values, n * sizeof *values);
     list->n = n;
 }
 
 /* What is not 0, NULL or off. The library's structs have functions of their own, so that a default is written once. */
-static void init_library_parts(cli_parts *p)
+static void init_library_parts(splat_line_parts *p)
 {
     splat_context_options_init(&p->machine.context);
     splat_scene_options_init(&p->scene);
@@ -28,7 +28,7 @@ static void init_library_parts(cli_parts *p)
     splat_clean_options_init(&p->clean);
 }
 
-static void init_parts(cli_parts *p)
+static void init_parts(splat_line_parts *p)
 {
     static const int usual[] = {7000, 30000};
     init_library_parts(p);
@@ -62,9 +62,9 @@ static void init_parts(cli_parts *p)
     p->monitor.interval = 1;
 }
 
-const cli_parts *cli_default_parts(void)
+const splat_line_parts *splat_line_default_parts(void)
 {
-    static cli_parts parts;
+    static splat_line_parts parts;
     static bool is_made;
     if (!is_made) init_parts(&parts);
     is_made = true;

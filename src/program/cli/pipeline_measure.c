@@ -25,11 +25,11 @@ static int evaluate(const cli_session *session, const char *mesh, json_t *result
     return CLI_OK;
 }
 
-int pipeline_measure_mesh(const pipeline *p, json_t *results, const cli_line *given)
+int pipeline_measure_mesh(const pipeline *p, json_t *results, const splat_line *given)
 {
     char mesh[CLI_PATH_MAX];
-    cli_line line = *given;
-    cli_model model = *given->model;
+    splat_line line = *given;
+    splat_line_model model = *given->model;
     cli_session session = {.outcome = NULL};
     model.model_path = p->at.splat.folder[0] ? p->at.splat.folder : NULL; /* its photos, their size and the split */
     model.ply = NULL;

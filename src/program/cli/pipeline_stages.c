@@ -11,14 +11,14 @@
 
 /* ---------------------------------------------------------------- the stages */
 
-static void begin_with_splat(const pipeline *p, cli_line *line)
+static void begin_with_splat(const pipeline *p, splat_line *line)
 {
     line->model->model_path = p->at.splat.folder[0] ? p->at.splat.folder : NULL;
     line->model->ply = p->at.splat.file;
     line->model->iteration = p->at.splat.iteration;
 }
 
-static void preset_train(cli_line *line)
+static void preset_train(splat_line *line)
 {
     line->train->iterations = TRAIN_ITERATIONS;
     line->training->strategy = "classic"; /* meshes were measured with it */
@@ -69,32 +69,32 @@ static void fill_texture(const pipeline *p, const char *folder, stage_line *stag
     if (cli_path_exists(split)) stage->line.scene->split_file = split;
 }
 
-static int check_train(const pipeline *p, const cli_line *line)
+static int check_train(const pipeline *p, const splat_line *line)
 {
     (void)p;
     return cli_check_train(line);
 }
 
 /* Before the first stage has run, its last iteration is what it will be asked for. */
-static int check_coarse(const pipeline *p, const cli_line *line)
+static int check_coarse(const pipeline *p, const splat_line *line)
 {
-    bool trains = !p->at.splat.file[0] && cli_given(p->line, "iterations");
+    bool trains = !p->at.splat.file[0] && splat_line_given(p->line, "iterations");
     return cli_check_coarse(line, trains ? p->line->train->iterations : p->at.splat.iteration);
 }
 
-static int check_mesh(const pipeline *p, const cli_line *line)
+static int check_mesh(const pipeline *p, const splat_line *line)
 {
     (void)p;
     return cli_check_mesh(line);
 }
 
-static int check_refine(const pipeline *p, const cli_line *line)
+static int check_refine(const pipeline *p, const splat_line *line)
 {
     (void)p;
     return cli_check_refine(line);
 }
 
-static int check_texture(const pipeline *p, const cli_line *line)
+static int check_texture(const pipeline *p, const splat_line *line)
 {
     const char *bound = line->texture->bake == SPLAT_BAKE_GAUSSIANS ? "--bake gaussians"
                         : line->texture->postprocess_mesh           ? "--postprocess_mesh"
@@ -122,36 +122,37 @@ const size_t pipeline_n_stages = sizeof pipeline_stages / sizeof pipeline_stages
 
 /* ---------------------------------------------------------------- presets */
 
-size_t pipeline_target_vertices(const cli_line *line)
+size_t pipeline_target_vertices(const splat_line *line)
 {
     return line->pipeline->low_poly ? 200000 : line->pipeline->high_poly ? 1000000 : 0;
 }
 
 /* ---------------------------------------------------------------- options of the stages */
 
-const cli_command *pipeline_command(const pipeline_stage *stage)
+const splat_line_command *pipeline_command(const pipeline_stage *stage)
 {
-    return cli_find_command(stage->product.name);
+    return splat_line_find_command(stage->product.name);
 }
 
-static bool has_option(const pipeline_stage *stage, const cli_option *option)
+static bool has_option(const pipeline_stage *stage, const splat_line_option *option)
 {
     return (option->commands & pipeline_command(stage)->bit) != 0;
 }
 
 /* Given, and not "--skip_coarse False". */
-static bool is_on(const cli_line *line, const char *name)
+static bool is_on(const splat_line *line, const char *name)
 {
-    for (size_t i = 0; i < cli_n_options; i++)
-        if (line->given[i] && strcmp(cli_options[i].name, name) == 0)
-            return cli_options[i].kind != CLI_FLAG ||
-                   *(const bool *)cli_field(line, &cli_options[i]);
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        if (line->given[i] && strcmp(splat_line_options[i].name, name) == 0)
+            return splat_line_options[i].kind != SPLAT_LINE_FLAG ||
+                   *(const bool *)splat_line_field(line, &splat_line_options[i]);
     return false;
 }
 
-bool pipeline_is_skipped(const pipeline_stage *stage, const cli_line *line, char name[64])
+bool pipeline_is_skipped(const pipeline_stage *stage, const splat_line *line, char name[64])
 {
-    for (const char *rest = cli_next_name(stage->skipped_by, name); rest; rest = cli_next_name(rest, name))
+    for (const char *rest = splat_line_next_name(stage->skipped_by, name); rest;
+         rest = splat_line_next_name(rest, name))
         if (is_on(line, name)) return true;
     return false;
 }
@@ -168,17 +169,18 @@ static bool is_own(const char *name)
 
 /* The value of a given option into the stage's option of the same name, which may be another field. Returns whether the
  * stage has one. */
-static bool pass_option(const pipeline_stage *stage, const cli_option *given, const cli_line *from, cli_line *to)
+static bool pass_option(const pipeline_stage *stage, const splat_line_option *given, const splat_line *from,
+                        splat_line *to)
 {
     bool known = false;
-    for (size_t i = 0; i < cli_n_options; i++) {
-        const cli_option *option = &cli_options[i];
+    for (size_t i = 0; i < splat_line_n_options; i++) {
+        const splat_line_option *option = &splat_line_options[i];
         if (!has_option(stage, option) || strcmp(option->name, given->name) != 0 ||
-            cli_kind_size(option->kind) != cli_kind_size(given->kind))
+            splat_line_kind_size(option->kind) != splat_line_kind_size(given->kind))
             continue;
         known = true;
         if (!to) continue;
-        memcpy(cli_field(to, option), cli_field(from, given), cli_kind_size(option->kind));
+        memcpy(splat_line_field(to, option), splat_line_field(from, given), splat_line_kind_size(option->kind));
         to->given[i] = true;
     }
     return known;
@@ -186,14 +188,14 @@ static bool pass_option(const pipeline_stage *stage, const cli_option *given, co
 
 int pipeline_stage_begin(const pipeline *p, const pipeline_stage *stage, const char *folder, stage_line *out)
 {
-    cli_line *line = &out->line;
+    splat_line *line = &out->line;
     memset(out, 0, sizeof *out);
-    if (!cli_line_init(line, pipeline_command(stage))) return CLI_FAILED;
+    if (!splat_line_init(line, pipeline_command(stage))) return CLI_FAILED;
     if (stage->product.makes & SPLAT_PIPELINE_SPLAT) line->run->checkpoint_interval = CHECKPOINT_INTERVAL;
     if (stage->preset) stage->preset(line);
-    for (size_t i = 0; i < cli_n_options; i++)
-        if (p->line->given[i] && !is_own(cli_options[i].name))
-            pass_option(stage, &cli_options[i], p->line, line);
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        if (p->line->given[i] && !is_own(splat_line_options[i].name))
+            pass_option(stage, &splat_line_options[i], p->line, line);
     line->command_line = p->line->command_line;
     line->general->quiet = p->line->general->quiet;
     line->outcome = &out->outcome;
@@ -202,13 +204,13 @@ int pipeline_stage_begin(const pipeline *p, const pipeline_stage *stage, const c
     return CLI_OK;
 }
 
-void pipeline_notice_unused(const cli_line *line)
+void pipeline_notice_unused(const splat_line *line)
 {
-    for (size_t i = 0; i < cli_n_options; i++) {
-        const cli_option *option = &cli_options[i];
+    for (size_t i = 0; i < splat_line_n_options; i++) {
+        const splat_line_option *option = &splat_line_options[i];
         bool known = false, used = false;
         char name[64];
-        if (!line->given[i] || is_own(option->name) || option->group == CLI_GROUP_IGNORED) continue;
+        if (!line->given[i] || is_own(option->name) || option->group == SPLAT_LINE_GROUP_IGNORED) continue;
         for (size_t k = 0; k < pipeline_n_stages; k++) {
             bool has = pass_option(&pipeline_stages[k], option, line, NULL);
             known = known || has;
@@ -221,31 +223,32 @@ void pipeline_notice_unused(const cli_line *line)
 /* ---------------------------------------------------------------- what a stage is made with */
 
 /* Whether another value makes another result: what says how to compute, report or save does not. */
-static bool shapes_result(const cli_option *option)
+static bool shapes_result(const splat_line_option *option)
 {
     static const char *const storage[] = {"sh_degree", "sh_storage", "optimizer_storage", "optimize_memory"};
     static const char *const caches[] = {"image_cache_gb", "low_dram", "monitor_csv"};
-    if (option->group == CLI_GROUP_SAVING || option->group == CLI_GROUP_MACHINE || option->group == CLI_GROUP_GENERAL)
+    if (option->group == SPLAT_LINE_GROUP_SAVING || option->group == SPLAT_LINE_GROUP_MACHINE ||
+        option->group == SPLAT_LINE_GROUP_GENERAL)
         return false;
     for (size_t i = 0; i < sizeof caches / sizeof caches[0]; i++)
         if (strcmp(option->name, caches[i]) == 0) return false;
     for (size_t i = 0; i < sizeof storage / sizeof storage[0]; i++)
         if (strcmp(option->name, storage[i]) == 0) return true;
-    return option->group != CLI_GROUP_MEMORY;
+    return option->group != SPLAT_LINE_GROUP_MEMORY;
 }
 
 /* Recorded even where it is the default, which may be another one some day. Defaults of numbers are not: they depend on
  * modes, so that their text need not be what the command takes. */
-static bool is_mode(const cli_option *option)
+static bool is_mode(const splat_line_option *option)
 {
-    return (option->kind == CLI_CHOICE || option->kind == CLI_WORD) && shapes_result(option);
+    return (option->kind == SPLAT_LINE_CHOICE || option->kind == SPLAT_LINE_WORD) && shapes_result(option);
 }
 
 /* The options of its command; of the stage that writes files also the pipeline's own that names another one. */
-static bool is_setting(const pipeline_stage *stage, const cli_option *option)
+static bool is_setting(const pipeline_stage *stage, const splat_line_option *option)
 {
     if ((stage->product.makes & SPLAT_PIPELINE_FILES) && strcmp(option->name, "export_obj") == 0) return true;
-    return has_option(stage, option) && option->group != CLI_GROUP_IGNORED && !is_own(option->name) &&
+    return has_option(stage, option) && option->group != SPLAT_LINE_GROUP_IGNORED && !is_own(option->name) &&
            strcmp(option->name, "source_path") != 0;
 }
 
@@ -272,19 +275,19 @@ static int add_input(const pipeline *p, const char *kind, const char *path, json
     return splat_stage_json_set_content(input, path, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const cli_line *line, splat_stage_file *file)
+int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const splat_line *line, splat_stage_file *file)
 {
     char value[VALUE_MAX], usual[VALUE_MAX];
     memset(file, 0, sizeof *file);
     file->settings = json_object();
     file->inputs = json_object();
-    for (size_t i = 0; i < cli_n_options; i++) {
-        if (!is_setting(stage, &cli_options[i])) continue;
-        const bool is_of_stage = has_option(stage, &cli_options[i]);
-        cli_value_text(&cli_options[i], is_of_stage ? line : p->line, value, sizeof value);
-        cli_default_text(&cli_options[i], usual, sizeof usual);
-        if (is_mode(&cli_options[i]) || strcmp(value, usual) != 0)
-            splat_stage_json_set_text(file->settings, cli_options[i].name, value);
+    for (size_t i = 0; i < splat_line_n_options; i++) {
+        if (!is_setting(stage, &splat_line_options[i])) continue;
+        const bool is_of_stage = has_option(stage, &splat_line_options[i]);
+        splat_line_value_text(&splat_line_options[i], is_of_stage ? line : p->line, value, sizeof value);
+        splat_line_default_text(&splat_line_options[i], usual, sizeof usual);
+        if (is_mode(&splat_line_options[i]) || strcmp(value, usual) != 0)
+            splat_stage_json_set_text(file->settings, splat_line_options[i].name, value);
     }
     splat_stage_json_set_text(file->inputs, "scene", p->at.scene);
     int code = add_input(p, "cameras", p->at.cameras, file->inputs);
@@ -318,7 +321,7 @@ static void input_difference(const json_t *had, const json_t *wanted, char *reas
 
 /* What an option was by default when stages recorded only what differed from it, for options whose default changed
  * since; else its default. An option that decided in the place of another one then does so still. */
-static const char *unrecorded(const cli_option *option, const splat_stage_file *had, const char *usual)
+static const char *unrecorded(const splat_line_option *option, const splat_stage_file *had, const char *usual)
 {
     static const struct {
         const char *name, *value, *unless;
@@ -335,12 +338,12 @@ void pipeline_difference(const pipeline_stage *stage, const splat_stage_file *ha
 {
     char usual[VALUE_MAX];
     input_difference(had->inputs, wanted->inputs, reason, size);
-    for (size_t i = 0; i < cli_n_options && !reason[0]; i++) {
-        const cli_option *option = &cli_options[i];
+    for (size_t i = 0; i < splat_line_n_options && !reason[0]; i++) {
+        const splat_line_option *option = &splat_line_options[i];
         if (!is_setting(stage, option) || !shapes_result(option)) continue;
         const char *old = json_string_value(json_object_get(had->settings, option->name));
         const char *now = json_string_value(json_object_get(wanted->settings, option->name));
-        cli_default_text(option, usual, sizeof usual);
+        splat_line_default_text(option, usual, sizeof usual);
         if (!old) old = unrecorded(option, had, usual);
         if (!now) now = usual;
         if (strcmp(old, now) != 0)

@@ -120,8 +120,9 @@ void cli_say(const char *format, ...)
 
 static bool is_option(const char *name, size_t length)
 {
-    for (size_t i = 0; i < cli_n_options; i++)
-        if (strlen(cli_options[i].name) == length && memcmp(cli_options[i].name, name, length) == 0) return true;
+    for (size_t i = 0; i < splat_line_n_options; i++)
+        if (strlen(splat_line_options[i].name) == length && memcmp(splat_line_options[i].name, name, length) == 0)
+            return true;
     return false;
 }
 

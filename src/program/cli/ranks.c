@@ -27,7 +27,7 @@ static int share_of_threads(void)
 
 static bool has_joined; /* the other processes, or tried to */
 
-bool cli_ranks_knows(const cli_command *command)
+bool cli_ranks_knows(const splat_line_command *command)
 {
     return command->run == cmd_train || command->run == cmd_coarse || command->run == cmd_pipeline;
 }
@@ -46,7 +46,7 @@ static int local_rank(void)
     return text ? atoi(text) : 0;
 }
 
-int cli_ranks_count_gpus(cli_line *line)
+int cli_ranks_count_gpus(splat_line *line)
 {
     splat_error error;
     size_t n_there = 0;
@@ -86,10 +86,10 @@ int cli_ranks_count_gpus(cli_line *line)
     return CLI_OK;
 }
 
-int cli_ranks_check_pipeline(const cli_line *line)
+int cli_ranks_check_pipeline(const splat_line *line)
 {
-    cli_line copy = *line;
-    cli_machine machine = *line->machine; /* counting gives it fewer threads */
+    splat_line copy = *line;
+    splat_line_machine machine = *line->machine; /* counting gives it fewer threads */
     int rank, size;
     splat_launch_get(&rank, &size);
     if (size > 1) {
@@ -100,7 +100,7 @@ int cli_ranks_check_pipeline(const cli_line *line)
     return cli_ranks_count_gpus(&copy);
 }
 
-int cli_ranks_open(cli_line *line)
+int cli_ranks_open(splat_line *line)
 {
     int rank, size;
     splat_error error;
@@ -116,12 +116,12 @@ int cli_ranks_open(cli_line *line)
     splat_context_options own = line->machine->context;
     own.threads = share_of_threads();
     own.gpu = local_rank(); /* the CPU backend ignores it */
-    cli_put_given(line, &line->machine->context, sizeof own, &own);
+    splat_line_put_given(line, &line->machine->context, sizeof own, &own);
     line->machine->context = own;
     return CLI_OK;
 }
 
-int cli_ranks_start_gpus(const cli_line *line, splat_scene *scene, splat_train_options *options,
+int cli_ranks_start_gpus(const splat_line *line, splat_scene *scene, splat_train_options *options,
                          splat_workers **workers)
 {
     const splat_context_options context = cli_context_options(line);
@@ -132,7 +132,7 @@ int cli_ranks_start_gpus(const cli_line *line, splat_scene *scene, splat_train_o
     return CLI_OK;
 }
 
-bool cli_ranks_is_worker(const cli_line *line)
+bool cli_ranks_is_worker(const splat_line *line)
 {
     return line->train->ranks && splat_comm_get_rank(line->train->ranks) > 0;
 }
@@ -179,7 +179,7 @@ void cli_ranks_fail_early(int code)
     splat_comm_close(ranks);
 }
 
-void cli_ranks_close(cli_line *line)
+void cli_ranks_close(splat_line *line)
 {
     splat_comm_close(line->train->ranks);
     line->train->ranks = NULL;

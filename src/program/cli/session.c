@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool cli_names_cpu(const cli_line *line)
+bool cli_names_cpu(const splat_line *line)
 {
     return line->machine->context.backend && strcmp(line->machine->context.backend, "cpu") == 0;
 }
 
-splat_context_options cli_context_options(const cli_line *line)
+splat_context_options cli_context_options(const splat_line *line)
 {
     splat_context_options options = line->machine->context;
     options.log = cli_log;
@@ -24,7 +24,7 @@ splat_context_options cli_context_options(const cli_line *line)
     return options;
 }
 
-int cli_context_create(const cli_line *line, splat_context **context)
+int cli_context_create(const splat_line *line, splat_context **context)
 {
     const splat_context_options options = cli_context_options(line);
     splat_error error;
@@ -60,7 +60,7 @@ bool cli_is_model_folder(const char *folder)
 }
 
 /* A folder without a splat may have a checkpoint, of a run that was asked to write no PLY or was killed. */
-static bool find_checkpoint(cli_session *session, const cli_line *line)
+static bool find_checkpoint(cli_session *session, const splat_line *line)
 {
     int newest = line->model->iteration < 0 ? splat_checkpoint_newest(line->model->model_path) : -1;
     int length = newest < 0 ? -1 : snprintf(session->ply, sizeof session->ply, "%s/chkpnt%d.splatsmith",
@@ -70,7 +70,7 @@ static bool find_checkpoint(cli_session *session, const cli_line *line)
     return true;
 }
 
-int cli_session_find_ply(cli_session *session, const cli_line *line)
+int cli_session_find_ply(cli_session *session, const splat_line *line)
 {
     splat_error error;
     if (line->model->ply) {
@@ -93,7 +93,7 @@ int cli_session_find_ply(cli_session *session, const cli_line *line)
 }
 
 /* The scene options of the training run, unless the command line says something else. */
-static void apply_config(cli_session *session, const cli_line *line)
+static void apply_config(cli_session *session, const splat_line *line)
 {
     const splat_scene_options *config = &session->config.scene;
     splat_scene_options *options = &session->scene_options;
@@ -105,11 +105,11 @@ static void apply_config(cli_session *session, const cli_line *line)
 #define SPLAT_OPTION(field, kind, start, range, saved)                                                                 \
     if (TAKEN_##saved) options->field = config->field;
 #include "splatsmith/scene_options.def"
-    cli_put_given(line, line->scene, sizeof *line->scene, options);
+    splat_line_put_given(line, line->scene, sizeof *line->scene, options);
 }
 
 /* A folder of another trainer may lack cfg_args; with -s that is no obstacle. */
-static int read_config(cli_session *session, const cli_line *line)
+static int read_config(cli_session *session, const splat_line *line)
 {
     splat_error error;
     char path[CLI_PATH_MAX];
@@ -129,7 +129,7 @@ static int read_config(cli_session *session, const cli_line *line)
     return CLI_OK;
 }
 
-bool cli_session_find_exposures(const cli_session *session, const cli_line *line, char path[CLI_PATH_MAX])
+bool cli_session_find_exposures(const cli_session *session, const splat_line *line, char path[CLI_PATH_MAX])
 {
     static const char name[] = "exposure.json";
     char folder[CLI_PATH_MAX];
@@ -139,7 +139,7 @@ bool cli_session_find_exposures(const cli_session *session, const cli_line *line
     return line->model->model_path && cli_path_join(path, line->model->model_path, name) && cli_path_exists(path);
 }
 
-int cli_session_open_scene(cli_session *session, const cli_line *line, bool hold_out)
+int cli_session_open_scene(cli_session *session, const splat_line *line, bool hold_out)
 {
     splat_scene_options *options = &session->scene_options;
     splat_error error;
@@ -151,7 +151,7 @@ int cli_session_open_scene(cli_session *session, const cli_line *line, bool hold
         if (cli_path_exists(session->split_file)) options->split_file = session->split_file;
     } else {
         options->eval = hold_out;
-        cli_put_given(line, &line->scene->eval, sizeof hold_out, &options->eval);
+        splat_line_put_given(line, &line->scene->eval, sizeof hold_out, &options->eval);
     }
     if (!options->source_path) {
         cli_error(CLI_NO_SCENE);
@@ -162,35 +162,34 @@ int cli_session_open_scene(cli_session *session, const cli_line *line, bool hold
     return CLI_OK;
 }
 
-bool cli_is_any_given(const cli_line *line, const char *const names[], size_t n, const char *without,
-                      const char *why)
+bool cli_is_any_given(const splat_line *line, const char *const names[], size_t n, const char *without, const char *why)
 {
-    const char *name = cli_first_given(line, names, n);
+    const char *name = splat_line_first_given(line, names, n);
     if (name) cli_error("%s; --%s goes without %s", why, name, without);
     return name != NULL;
 }
 
-bool cli_check_mesh_draw(const cli_line *line)
+bool cli_check_mesh_draw(const splat_line *line)
 {
     static const char *const of_meshes[] = {"texture_filter", "supersampling"};
-    const char *name = cli_first_given(line, of_meshes, sizeof of_meshes / sizeof of_meshes[0]);
+    const char *name = splat_line_first_given(line, of_meshes, sizeof of_meshes / sizeof of_meshes[0]);
     if (line->model->mesh_file || !name) return true;
     cli_error("--%s needs --mesh FILE", name);
     return false;
 }
 
-bool cli_check_mesh_options(const cli_line *line)
+bool cli_check_mesh_options(const splat_line *line)
 {
     static const char *const of_splats[] = {"ply",         "iteration", "render_mode",
                                             "kernel_size", "sh_degree", "diffuse_only"};
-    const char *name = cli_first_given(line, of_splats, sizeof of_splats / sizeof of_splats[0]);
+    const char *name = splat_line_first_given(line, of_splats, sizeof of_splats / sizeof of_splats[0]);
     if (!line->model->mesh_file || !name) return cli_check_mesh_draw(line);
     cli_error("--mesh takes the mesh instead of a splat; --%s goes without it", name);
     return false;
 }
 
 /* --render_mode and --kernel_size; a Mip model takes the kernel size it was trained with. */
-static int set_render_mode(cli_session *session, const cli_line *line)
+static int set_render_mode(cli_session *session, const splat_line *line)
 {
     splat_error error;
     splat_model_info info;
@@ -203,13 +202,13 @@ static int set_render_mode(cli_session *session, const cli_line *line)
     float kernel_size = 0; /* the mode's default */
     if (mode == SPLAT_RENDER_MIP && info.render_mode == mode) kernel_size = info.kernel_size; /* a checkpoint's own */
     if (mode == SPLAT_RENDER_MIP && session->config.kernel_size > 0) kernel_size = session->config.kernel_size;
-    cli_put_given(line, &line->train->kernel_size, sizeof kernel_size, &kernel_size);
+    splat_line_put_given(line, &line->train->kernel_size, sizeof kernel_size, &kernel_size);
     if (splat_model_set_render_mode(session->model, mode, kernel_size, &error) != SPLAT_OK) return cli_report(&error);
     return CLI_OK;
 }
 
 /* session->ply, with what the command line says of it. */
-static int load_splat(cli_session *session, const cli_line *line)
+static int load_splat(cli_session *session, const splat_line *line)
 {
     splat_error error;
     if (splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK ||
@@ -219,7 +218,7 @@ static int load_splat(cli_session *session, const cli_line *line)
     return set_render_mode(session, line);
 }
 
-static int start_session(cli_session *session, const cli_line *line)
+static int start_session(cli_session *session, const splat_line *line)
 {
     memset(session, 0, sizeof *session);
     session->outcome = line->outcome;
@@ -227,7 +226,7 @@ static int start_session(cli_session *session, const cli_line *line)
     return code == CLI_OK ? cli_context_create(line, &session->context) : code;
 }
 
-int cli_session_open(cli_session *session, const cli_line *line, bool hold_out)
+int cli_session_open(cli_session *session, const splat_line *line, bool hold_out)
 {
     splat_error error;
     int code = start_session(session, line);
@@ -237,13 +236,13 @@ int cli_session_open(cli_session *session, const cli_line *line, bool hold_out)
     return load_splat(session, line);
 }
 
-int cli_session_open_splat(cli_session *session, const cli_line *line)
+int cli_session_open_splat(cli_session *session, const splat_line *line)
 {
     int code = start_session(session, line);
     return code == CLI_OK ? load_splat(session, line) : code;
 }
 
-int cli_session_open_points(cli_session *session, const cli_line *line)
+int cli_session_open_points(cli_session *session, const splat_line *line)
 {
     splat_error error;
     memset(session, 0, sizeof *session);
@@ -256,7 +255,7 @@ int cli_session_open_points(cli_session *session, const cli_line *line)
 }
 
 /* How to get weights is said once: not again by this command, nor where `eval` has been before. */
-static void tell_no_lpips(const cli_line *line, const splat_error *error)
+static void tell_no_lpips(const splat_line *line, const splat_error *error)
 {
     static bool told;
     char text[sizeof error->message + 64], results[CLI_PATH_MAX];
@@ -268,14 +267,14 @@ static void tell_no_lpips(const cli_line *line, const splat_error *error)
     told = true;
 }
 
-int cli_lpips_open(const cli_line *line, splat_context *context, bool on, splat_lpips **lpips)
+int cli_lpips_open(const splat_line *line, splat_context *context, bool on, splat_lpips **lpips)
 {
     static const char *const of_lpips[] = {"lpips_net", "lpips_weights"};
     const splat_lpips_options *options = &line->lpips->options;
     splat_error error;
-    bool is_on = on || cli_first_given(line, of_lpips, 2);
+    bool is_on = on || splat_line_first_given(line, of_lpips, 2);
     *lpips = NULL;
-    cli_put_given(line, &line->lpips->enable, sizeof is_on, &is_on);
+    splat_line_put_given(line, &line->lpips->enable, sizeof is_on, &is_on);
     if (!is_on) return CLI_OK;
     splat_status status = splat_lpips_create(context, options, lpips, &error);
     if (status == SPLAT_OK) return CLI_OK;

@@ -5,19 +5,19 @@
 
 #include <string.h>
 
-bool cli_parse_limit(const char *text, bool share, cli_limit *limit)
+bool splat_line_parse_limit(const char *text, bool share, splat_line_limit *limit)
 {
     const char *rest;
-    *limit = (cli_limit){.text = text};
+    *limit = (splat_line_limit){.text = text};
     if (share && strcmp(text, "max") == 0) {
-        limit->kind = CLI_LIMIT_FREE;
+        limit->kind = SPLAT_LINE_LIMIT_FREE;
         return true;
     }
     if (share && splat_text_number(text, &limit->value, &rest) && strcmp(rest, "%") == 0) {
-        limit->kind = CLI_LIMIT_SHARE;
+        limit->kind = SPLAT_LINE_LIMIT_SHARE;
         limit->value /= 100;
         return limit->value > 0 && limit->value <= 1;
     }
-    limit->kind = CLI_LIMIT_BYTES;
+    limit->kind = SPLAT_LINE_LIMIT_BYTES;
     return splat_text_bytes(text, &limit->value) && limit->value >= 1 && limit->value < 1e18;
 }

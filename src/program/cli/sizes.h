@@ -4,21 +4,21 @@
 
 #include <stdbool.h>
 
-typedef enum cli_limit_kind {
-    CLI_LIMIT_NONE = 0,
-    CLI_LIMIT_BYTES,
-    CLI_LIMIT_SHARE, /* of a device's memory */
-    CLI_LIMIT_FREE   /* what is free when the program begins */
-} cli_limit_kind;
+typedef enum splat_line_limit_kind {
+    SPLAT_LINE_LIMIT_NONE = 0,
+    SPLAT_LINE_LIMIT_BYTES,
+    SPLAT_LINE_LIMIT_SHARE, /* of a device's memory */
+    SPLAT_LINE_LIMIT_FREE   /* what is free when the program begins */
+} splat_line_limit_kind;
 
 /* A size, as --vram_limit and --device_memory say it. */
-typedef struct cli_limit {
-    cli_limit_kind kind;
+typedef struct splat_line_limit {
+    splat_line_limit_kind kind;
     double value;     /* bytes, or the share: above 0, at most 1 */
     const char *text; /* as it was typed */
-} cli_limit;
+} splat_line_limit;
 
 /* "8G", "8GiB", "500M", binary, above 0; a plain number is GiB; with `share` also "80%" and "max". */
-bool cli_parse_limit(const char *text, bool share, cli_limit *limit);
+bool splat_line_parse_limit(const char *text, bool share, splat_line_limit *limit);
 
 #endif

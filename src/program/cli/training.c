@@ -233,7 +233,7 @@ static void print_summary(const cli_training *j)
 /* ---------------------------------------------------------------- the run */
 
 /* The library counts steps from 1; -1 is the usual way to say never. */
-static void keep_steps(cli_list *list)
+static void keep_steps(splat_line_list *list)
 {
     size_t n = 0;
     for (size_t i = 0; i < list->n; i++)
@@ -242,7 +242,7 @@ static void keep_steps(cli_list *list)
 }
 
 /* Weights of losses that the scene has nothing for. */
-static void tell_depth_without_effect(const cli_line *line)
+static void tell_depth_without_effect(const splat_line *line)
 {
     if (!line->scene->depths) {
         cli_tell_unused(line, "depth_l1_weight_init", " without --depths");
@@ -251,7 +251,7 @@ static void tell_depth_without_effect(const cli_line *line)
     if (!line->scene->sfm_depth) cli_tell_unused(line, "sfm_depth_weight", " without --sfm_depth");
 }
 
-void cli_training_fill(cli_training *j, const cli_line *line)
+void cli_training_fill(cli_training *j, const splat_line *line)
 {
     j->test = line->run->test_iterations;
     j->save = line->run->save_iterations;
@@ -300,7 +300,7 @@ void cli_training_describe(const cli_training *j)
 }
 
 /* Figures of the machine for the progress line and --monitor_csv. Returns an exit code. */
-static int start_monitor(cli_training *j, const cli_line *line)
+static int start_monitor(cli_training *j, const splat_line *line)
 {
     splat_monitor_options options;
     splat_error error;
@@ -320,7 +320,7 @@ static const char *stage_name(const cli_training *j)
 }
 
 /* How to look at the result; a pipeline has results of its own. */
-static void print_view(const cli_training *j, const cli_line *line)
+static void print_view(const cli_training *j, const splat_line *line)
 {
     const bool has_splat = j->report.saved[0] || j->report.checkpoint[0];
     if (!has_splat || line->outcome || strcmp(stage_name(j), "train") != 0) return;
@@ -340,7 +340,7 @@ static int signal_of_stop(const cli_training *j)
 }
 
 /* How to go on: a pipeline, which asks for the outcome, does so by itself. */
-static void tell_stop(const cli_training *j, const cli_line *line)
+static void tell_stop(const cli_training *j, const splat_line *line)
 {
     const char *checkpoint = j->report.checkpoint;
     const int rank = j->train_options.ranks ? splat_comm_get_interrupt(j->train_options.ranks, NULL) : 0;
@@ -352,7 +352,7 @@ static void tell_stop(const cli_training *j, const cli_line *line)
                line->outcome ? "" : checkpoint, checkpoint[0] ? " goes on from there" : "");
 }
 
-static int train(cli_training *j, const cli_line *line)
+static int train(cli_training *j, const splat_line *line)
 {
     splat_error error = {0};
     cli_report_state *r = &j->report;
@@ -399,7 +399,7 @@ static int serve(cli_training *j)
     return status == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-int cli_training_run(cli_training *j, const cli_line *line)
+int cli_training_run(cli_training *j, const splat_line *line)
 {
     if (cli_ranks_is_worker(line)) return serve(j);
     int code = cli_lpips_open(line, j->context, false, &j->lpips);
@@ -431,8 +431,8 @@ void cli_training_close(cli_training *j)
     free(j->command);
 }
 
-int cli_training_of_session(const cli_line *line,
-                            int (*prepare)(cli_training *training, cli_session *session, const cli_line *line),
+int cli_training_of_session(const splat_line *line,
+                            int (*prepare)(cli_training *training, cli_session *session, const splat_line *line),
                             void (*finish)(const cli_training *training))
 {
     cli_session session;

@@ -33,7 +33,7 @@ typedef struct cli_training {
     splat_scene_options scene_options;
     splat_train_options train_options;
     splat_run_options run_options;
-    cli_list test, save, checkpoint, snapshot;
+    splat_line_list test, save, checkpoint, snapshot;
     char model_path[CLI_PATH_MAX];
     splat_context *context;
     splat_scene *scene;
@@ -46,19 +46,19 @@ typedef struct cli_training {
 } cli_training;
 
 /* run_options and the lists that they point to, from the command line. */
-void cli_training_fill(cli_training *training, const cli_line *line);
+void cli_training_fill(cli_training *training, const splat_line *line);
 /* One line on the folder and one on the scene. */
 void cli_training_describe(const cli_training *training);
 /* Trains to the end, and tells how it went. LPIPS and the monitor are opened as the command line says. Returns an exit
  * code: after a signal 128 + its number. */
-int cli_training_run(cli_training *training, const cli_line *line);
+int cli_training_run(cli_training *training, const splat_line *line);
 void cli_training_close(cli_training *training);
 
 /* A whole run that begins with what a session opens, as those that train a splat on do: `prepare` opens the session and
  * makes the trainer in its context and scene, which become the training's; `finish` (NULL: none) says more after a run
  * that went well. Returns an exit code. */
-int cli_training_of_session(const cli_line *line,
-                            int (*prepare)(cli_training *training, cli_session *session, const cli_line *line),
+int cli_training_of_session(const splat_line *line,
+                            int (*prepare)(cli_training *training, cli_session *session, const splat_line *line),
                             void (*finish)(const cli_training *training));
 
 #endif

@@ -10,7 +10,7 @@
 #define PORTS_TRIED 100 /* from the usual one on, where none is named */
 
 /* The viewers without a token. */
-static void tell_sibr(const cli_line *line, const splat_viewer *viewer)
+static void tell_sibr(const splat_line *line, const splat_viewer *viewer)
 {
     const char *host = line->viewer->sibr_host ? line->viewer->sibr_host : "127.0.0.1";
     const int port = splat_viewer_get_sibr_port(viewer);
@@ -21,7 +21,7 @@ static void tell_sibr(const cli_line *line, const splat_viewer *viewer)
 }
 
 /* Where to look, and how from another machine. */
-void cli_viewer_tell(const cli_line *line, const splat_viewer *viewer)
+void cli_viewer_tell(const splat_line *line, const splat_viewer *viewer)
 {
     char host[256] = "";
     int port = splat_viewer_get_port(viewer);
@@ -36,12 +36,12 @@ void cli_viewer_tell(const cli_line *line, const splat_viewer *viewer)
         cli_notice("whoever reaches %s and knows the token may look; nothing is encrypted", line->viewer->host);
 }
 
-bool cli_viewer_is_wanted(const cli_line *line)
+bool cli_viewer_is_wanted(const splat_line *line)
 {
     return line->page->port >= 0 || line->viewer->sibr_port >= 0;
 }
 
-void cli_viewer_tell_unused(const cli_line *line)
+void cli_viewer_tell_unused(const splat_line *line)
 {
     static const char *const names[] = {"viewer_stay", "viewer_budget", "viewer_pause_limit"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -55,14 +55,14 @@ static const char *name_of(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-int cli_viewer_open(const cli_line *line, int port, bool is_named, const char *path, splat_viewer **viewer)
+int cli_viewer_open(const splat_line *line, int port, bool is_named, const char *path, splat_viewer **viewer)
 {
     splat_error error;
     char *resolved = path ? realpath(path, NULL) : NULL; /* a folder that is made later has no path yet */
     splat_viewer_options options = *line->viewer;
     options.port = port;
     options.n_ports = is_named ? 1 : PORTS_TRIED;
-    options.n_sibr_ports = cli_names_value(line, "sibr") ? 1 : PORTS_TRIED;
+    options.n_sibr_ports = splat_line_names_value(line, "sibr") ? 1 : PORTS_TRIED;
     options.title = resolved ? name_of(resolved) : path ? name_of(path) : NULL;
     options.budget = 0.01 * line->page->budget;
     splat_status status = splat_viewer_open(&options, viewer, &error);
@@ -76,14 +76,14 @@ int cli_viewer_open(const cli_line *line, int port, bool is_named, const char *p
     return CLI_OK;
 }
 
-int cli_viewer_begin(const cli_line *line, const char *path, const char *stage, splat_trainer *trainer,
+int cli_viewer_begin(const splat_line *line, const char *path, const char *stage, splat_trainer *trainer,
                      splat_viewer **viewer)
 {
     splat_error error;
     *viewer = line->shared_viewer;
     if (!line->outcome) cli_viewer_tell_unused(line); /* a pipeline says it once */
     if (!*viewer && !cli_viewer_is_wanted(line)) return CLI_OK;
-    const bool is_named = cli_names_value(line, "viewer");
+    const bool is_named = splat_line_names_value(line, "viewer");
     int code = *viewer ? CLI_OK : cli_viewer_open(line, line->page->port, is_named, path, viewer);
     if (code != CLI_OK) return code;
     if (splat_viewer_watch(*viewer, trainer, stage, &error) == SPLAT_OK) {
@@ -96,18 +96,18 @@ int cli_viewer_begin(const cli_line *line, const char *path, const char *stage, 
 }
 
 /* Unless the command line says it: where somebody looks, or has had no time to, and can press Ctrl-C. */
-static bool stays(const cli_line *line, splat_viewer *viewer)
+static bool stays(const splat_line *line, splat_viewer *viewer)
 {
     int now;
     uint64_t ever;
     if (viewer == line->shared_viewer) return false; /* the next stage waits */
     splat_viewer_get_clients(viewer, &now, &ever);
     bool stay = isatty(STDIN_FILENO) && isatty(STDOUT_FILENO) && (now > 0 || ever == 0);
-    cli_put_given(line, &line->page->stay, sizeof stay, &stay);
+    splat_line_put_given(line, &line->page->stay, sizeof stay, &stay);
     return stay;
 }
 
-void cli_viewer_stay(const cli_line *line, splat_viewer *viewer)
+void cli_viewer_stay(const splat_line *line, splat_viewer *viewer)
 {
     if (!viewer || !stays(line, viewer)) return;
     cli_stop_install(true); /* the second one ends a render that takes long */
@@ -115,7 +115,7 @@ void cli_viewer_stay(const cli_line *line, splat_viewer *viewer)
     while (!cli_stop_is_asked()) splat_viewer_stay(viewer, 0.1);
 }
 
-void cli_viewer_end(const cli_line *line, splat_viewer *viewer)
+void cli_viewer_end(const splat_line *line, splat_viewer *viewer)
 {
     if (!viewer) return;
     if (viewer == line->shared_viewer)

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-size_t cli_limit_bytes(const cli_limit *limit, const splat_context *context, const cli_line *line)
+size_t cli_limit_bytes(const splat_line_limit *limit, const splat_context *context, const splat_line *line)
 {
     splat_device_info devices[64];
     splat_memory_info memory;
     size_t n = 0, gpu = (size_t)line->machine->context.gpu;
-    if (limit->kind == CLI_LIMIT_NONE) return 0;
-    if (limit->kind == CLI_LIMIT_BYTES) return (size_t)limit->value;
+    if (limit->kind == SPLAT_LINE_LIMIT_NONE) return 0;
+    if (limit->kind == SPLAT_LINE_LIMIT_BYTES) return (size_t)limit->value;
     splat_context_get_memory(context, &memory);
     size_t page = (size_t)sysconf(_SC_PAGESIZE), total = page * (size_t)sysconf(_SC_PHYS_PAGES);
     size_t available = page * (size_t)sysconf(_SC_AVPHYS_PAGES); /* what is free or already ours */
@@ -21,28 +21,28 @@ size_t cli_limit_bytes(const cli_limit *limit, const splat_context *context, con
         available = devices[gpu].free_bytes + memory.bytes + memory.overhead_bytes;
     }
     if (available > total) available = total;
-    return limit->kind == CLI_LIMIT_FREE ? available : (size_t)((double)total * limit->value);
+    return limit->kind == SPLAT_LINE_LIMIT_FREE ? available : (size_t)((double)total * limit->value);
 }
 
-int cli_limit_memory(const cli_line *line, splat_context *context)
+int cli_limit_memory(const splat_line *line, splat_context *context)
 {
     splat_error error;
     size_t bytes = cli_limit_bytes(&line->machine->vram_limit, context, line);
     return splat_context_set_memory_limit(context, bytes, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
 }
 
-void cli_asked_options(const cli_line *line, splat_train_options *options)
+void cli_asked_options(const splat_line *line, splat_train_options *options)
 {
     *options = *line->train;
     options->photos_on_host = strcmp(line->training->data_device, "cpu") == 0;
 }
 
-void cli_apply_preset(const cli_line *line, const splat_train_options *preset, splat_train_options *options)
+void cli_apply_preset(const splat_line *line, const splat_train_options *preset, splat_train_options *options)
 {
     splat_train_options usual;
     splat_train_options_init(&usual);
 #define SPLAT_TRAIN_LINE(name, field, ...)                                                                             \
-    if (preset->field != usual.field && options->field == usual.field && !cli_given(line, #name))                    \
+    if (preset->field != usual.field && options->field == usual.field && !splat_line_given(line, #name))               \
         options->field = preset->field;
 #include "splatsmith/train_options.def"
 }
@@ -56,23 +56,23 @@ static void scale_schedule(splat_train_options *o, int iterations)
     o->iterations = iterations;
 }
 
-void cli_asked_steps(const cli_line *line, splat_train_options *options)
+void cli_asked_steps(const splat_line *line, splat_train_options *options)
 {
     splat_train_options usual, of_strategy;
     splat_train_options_init(&usual);
     splat_train_options_init_strategy(&of_strategy, splat_strategy_find(line->training->strategy));
     cli_asked_options(line, options);
     options->strategy = of_strategy.strategy;
-    if (cli_given(line, "iterations") && of_strategy.iterations != usual.iterations)
+    if (splat_line_given(line, "iterations") && of_strategy.iterations != usual.iterations)
         scale_schedule(&of_strategy, line->train->iterations);
     cli_apply_preset(line, &of_strategy, options);
-    if (cli_given(line, "target_gaussian_count") || line->plan->n_gaussians) {
+    if (splat_line_given(line, "target_gaussian_count") || line->plan->n_gaussians) {
         options->pixels_per_gaussian = 0; /* a named count is meant */
-        cli_put_given(line, &line->train->pixels_per_gaussian, sizeof(float), &options->pixels_per_gaussian);
+        splat_line_put_given(line, &line->train->pixels_per_gaussian, sizeof(float), &options->pixels_per_gaussian);
     }
 }
 
-void cli_plan_options(const cli_line *line, splat_plan_options *options)
+void cli_plan_options(const splat_line *line, splat_plan_options *options)
 {
     splat_plan_options_init(options);
     options->n_gaussians = line->plan->n_gaussians;
@@ -83,7 +83,7 @@ void cli_plan_options(const cli_line *line, splat_plan_options *options)
                 {"sh_storage", &options->keep_sh_storage},
                 {"optimizer_storage", &options->keep_optimizer_storage},
                 {"sh_offload", &options->keep_sh_offload}};
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) *kept[i].keep = cli_given(line, kept[i].name);
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) *kept[i].keep = splat_line_given(line, kept[i].name);
 }
 
 void cli_print_choices(const splat_plan *plan)
@@ -107,14 +107,14 @@ void cli_print_steps(const splat_plan *plan)
     }
 }
 
-int cli_plan_training(const cli_line *line, const splat_context *context, const splat_scene *scene,
+int cli_plan_training(const splat_line *line, const splat_context *context, const splat_scene *scene,
                       size_t n_gaussians, splat_train_options *options)
 {
     return cli_plan_bound(line, context, scene, n_gaussians, 0, options);
 }
 
-int cli_plan_bound(const cli_line *line, const splat_context *context, const splat_scene *scene,
-                   size_t n_gaussians, size_t n_vertices, splat_train_options *options)
+int cli_plan_bound(const splat_line *line, const splat_context *context, const splat_scene *scene, size_t n_gaussians,
+                   size_t n_vertices, splat_train_options *options)
 {
     splat_plan_options plan_options;
     splat_plan plan;
