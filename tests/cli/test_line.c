@@ -7,13 +7,8 @@
 
 #include <cmocka.h>
 
-#include "cli/options.h"
-#include "cli/command_bits.h"
-
-void cli_error(const char *format, ...)
-{
-    fail_msg("%s", format);
-}
+#include "line/command_bits.h"
+#include "line/line.h"
 
 static bool is_default(const splat_line_option *option, const void *field)
 {
@@ -27,7 +22,7 @@ static void a_command_has_its_own_parts(void **state)
     for (int i = 0; i < N_COMMANDS; i++) {
         const splat_line_command command = {.bit = 1u << i};
         splat_line line;
-        assert_true(splat_line_init(&line, &command));
+        assert_int_equal(splat_line_init(&line, &command, NULL), SPLAT_OK);
         for (size_t k = 0; k < splat_line_n_options; k++) {
             const splat_line_option *option = &splat_line_options[k];
             const void *field = splat_line_field(&line, option);
@@ -48,7 +43,8 @@ static void other_parts_are_the_defaults(void **state)
     (void)state;
     const splat_line_command sample = {.bit = BIT_SAMPLE}, texture = {.bit = BIT_TEXTURE};
     splat_line first, second;
-    assert_true(splat_line_init(&first, &sample) && splat_line_init(&second, &texture));
+    assert_int_equal(splat_line_init(&first, &sample, NULL), SPLAT_OK);
+    assert_int_equal(splat_line_init(&second, &texture, NULL), SPLAT_OK);
     assert_ptr_equal(first.texture, &splat_line_default_parts()->texture);
     assert_ptr_not_equal(second.texture, &splat_line_default_parts()->texture);
     const int usual = first.texture->texture_size;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "cli/options.h"
+#include "line/line.h"
 #include "sample/sample_scene.h"
 #include "scene/scene_options.h"
 

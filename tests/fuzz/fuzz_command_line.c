@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         words[n++] = word;
     const splat_line_command *command = n ? splat_line_find_command(words[0]) : NULL;
     if (n && !command) cli_unknown_command(words[0]);
-    if (!splat_line_init(&line, command)) abort();
+    if (splat_line_init(&line, command, NULL) != SPLAT_OK) abort();
     if (command && cli_parse(&line, n - 1, words + 1))
         for (size_t i = 0; i < splat_line_n_options; i++)
             splat_line_value_text(&splat_line_options[i], &line, value, sizeof value);

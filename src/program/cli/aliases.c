@@ -37,7 +37,10 @@ static bool take(splat_line *line, const alias *a)
         return false;
     }
     cli_notice("--%s%s%s is --%s %s", a->name, space, word, a->target, a->value);
-    return splat_line_set(line, target, a->value);
+    splat_error error;
+    if (splat_line_set(line, target, a->value, &error) == SPLAT_OK) return true;
+    cli_report(&error);
+    return false;
 }
 
 bool cli_take_aliases(splat_line *line)

@@ -17,7 +17,9 @@
     "give the scene's folder with -s; without photos of your own, 'splatsmith sample FOLDER' writes a scene to try"
 
 #define COMMAND(bit, function, name, traits, usage, operand, summary, details) int cmd_##function(splat_line *line);
-#include "commands.def"
+#include "line/commands.def"
+/* The function of a command. Returns its exit code. */
+int cli_run(const splat_line_command *command, splat_line *line);
 /* What the first word of bench asks for. */
 int cmd_bench_compare(const splat_line *line);
 int cmd_bench_report(const splat_line *line);

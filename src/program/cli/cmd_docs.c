@@ -1,5 +1,6 @@
 /* Help, the man page and the bash completion, all made from the table of options. */
 #include "cli.h"
+#include "line/command_bits.h"
 #include "progress.h"
 
 #include <ctype.h>
@@ -19,7 +20,7 @@ static bool is_shown(const splat_line_command *command, const splat_line_option 
 {
     if (!has_option(command, option)) return false;
     if (help == SPLAT_LINE_HELP_ALL || option->level == SPLAT_LINE_BASIC) return true;
-    return option->level == SPLAT_LINE_STAGE && command->run != cmd_pipeline;
+    return option->level == SPLAT_LINE_STAGE && command->bit != BIT_PIPELINE;
 }
 
 /* How many options of a group are shown; SPLAT_LINE_N_GROUPS: of all groups. */

@@ -414,7 +414,7 @@ static int execute(pipeline_run *r, size_t i, stage_line *v)
     reset_host_peak();
     double begin = cli_seconds();
     show_stage(r, i);
-    code = pipeline_command(stage)->run(&v->line);
+    code = cli_run(pipeline_command(stage), &v->line);
     uint64_t host = host_peak();
     s->file.seconds += cli_seconds() - begin;
     if (v->outcome.peak_bytes > s->file.peak_bytes) s->file.peak_bytes = v->outcome.peak_bytes;

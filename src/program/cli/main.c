@@ -50,13 +50,14 @@ static int run_line(splat_line *line, int argc, char **argv)
     if (!cli_take_aliases(line)) return CLI_USAGE;
     print_notices(line);
     take_images_as_iteration(line);
-    return command->run(line);
+    return cli_run(command, line);
 }
 
 static int run_command(const splat_line_command *command, int argc, char **argv)
 {
     splat_line line;
-    if (!splat_line_init(&line, command)) return CLI_FAILED;
+    splat_error error;
+    if (splat_line_init(&line, command, &error) != SPLAT_OK) return cli_report(&error);
     int code = run_line(&line, argc, argv);
     splat_line_free(&line);
     return code;

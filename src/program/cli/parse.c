@@ -128,95 +128,15 @@ static bool is_option(const char *word)
 
 /* ---------------------------------------------------------------- values */
 
-/* What is wrong, as the library says it, and what was probably meant. */
-static bool refuse(const splat_line_option *option, const char *text, const splat_error *error)
-{
-    char sentence[sizeof error->message + 64];
-    const char *hint = cli_value_hint(option, text);
-    cli_error("%s%s%s", cli_library_text(error->message, sentence, sizeof sentence), hint ? "; " : "",
-              hint ? hint : "");
-    return false;
-}
-
-splat_option splat_line_option_row(const splat_line_option *option)
-{
-    const splat_line_range range = splat_line_option_range(option);
-    return (splat_option){.row = {option->name, (splat_option_kind)option->kind, 0, option->metavar},
-                          .low = range.low, .high = range.high, .or_zero = range.or_zero};
-}
-
-static bool set_plain(const splat_line_option *option, splat_option_kind kind, const char *text, void *field)
-{
-    splat_error error;
-    splat_option row = splat_line_option_row(option);
-    row.row.kind = kind;
-    return splat_option_read(&row, text, field, &error) == SPLAT_OK || refuse(option, text, &error);
-}
-
-static bool add_int(const splat_line_option *option, const char *text, splat_line_list *list)
-{
-    splat_error error;
-    splat_option row = splat_line_option_row(option);
-    if (list->n == SPLAT_LINE_LIST_MAX) {
-        cli_error("--%s takes at most %d numbers", option->name, SPLAT_LINE_LIST_MAX);
-        return false;
-    }
-    row.row.kind = SPLAT_OPTION_INT;
-    if (splat_option_read(&row, text, &list->values[list->n], &error) != SPLAT_OK) return refuse(option, text, &error);
-    list->n++;
-    return true;
-}
-
-static bool set_limit(const splat_line_option *option, const char *text, splat_line_limit *value)
-{
-    bool share = strchr(option->metavar, '|') != NULL;
-    if (splat_line_parse_limit(text, share, value)) return true;
-    cli_error("--%s takes a size such as 8G or 500M%s, not '%s'", option->name,
-              share ? ", a percentage above 0 and at most 100, or max" : "", text);
-    return false;
-}
-
-static bool is_word(const splat_line_option *option, const char *text)
-{
-    return splat_option_find_word(option->metavar, text) >= 0;
-}
-
-/* The word is kept as it was typed. */
-static bool set_choice(const splat_line_option *option, const char *text, const char **value)
-{
-    splat_error error;
-    splat_option row = splat_line_option_row(option);
-    int number;
-    row.row.kind = SPLAT_OPTION_CHOICE;
-    if (splat_option_read(&row, text, &number, &error) != SPLAT_OK) return refuse(option, text, &error);
-    *value = text;
-    return true;
-}
-
-/* "all", or what a flag takes. */
-static bool read_help(const char *text, splat_line_help *value)
-{
-    bool is_on;
-    if (strcmp(text, "all") == 0) return *value = SPLAT_LINE_HELP_ALL, true;
-    if (!splat_text_flag(text, &is_on)) return false;
-    *value = is_on ? SPLAT_LINE_HELP_BASIC : SPLAT_LINE_NO_HELP;
-    return true;
-}
-
+/* Says what is wrong, as the library does, and what was probably meant. */
 static bool set_value(splat_line *line, const splat_line_option *option, const char *text)
 {
-    void *field = splat_line_field(line, option);
-    switch (option->kind) {
-    case SPLAT_LINE_CHOICE: return set_choice(option, text, field);
-    case SPLAT_LINE_PORT: return set_plain(option, SPLAT_OPTION_INT, text, field);
-    case SPLAT_LINE_LIMIT: return set_limit(option, text, field);
-    case SPLAT_LINE_INTS: return add_int(option, text, field);
-    case SPLAT_LINE_HELP:
-        if (read_help(text, field)) return true;
-        cli_error("--%s takes nothing or all, not '%s'", option->name, text);
-        return false;
-    default: return set_plain(option, (splat_option_kind)option->kind, text, field);
-    }
+    splat_error error;
+    char sentence[sizeof error.message + 64];
+    if (splat_line_read(option, text, splat_line_field(line, option), &error) == SPLAT_OK) return true;
+    const char *hint = cli_value_hint(option, text);
+    cli_error("%s%s%s", cli_library_text(error.message, sentence, sizeof sentence), hint ? "; " : "", hint ? hint : "");
+    return false;
 }
 
 /* ---------------------------------------------------------------- the walk over the words */
@@ -232,7 +152,7 @@ static const char *peek_value(const cli_words *words, const splat_line_option *o
     if (words->next >= words->n) return NULL;
     const char *word = words->word[words->next];
     bool has_choices = option->kind == SPLAT_LINE_CHOICE || option->kind == SPLAT_LINE_WORD;
-    return !is_option(word) || (has_choices && is_word(option, word)) ? word : NULL;
+    return !is_option(word) || (has_choices && splat_option_find_word(option->metavar, word) >= 0) ? word : NULL;
 }
 
 /* `attached` is what stood after '=' or after a letter, or NULL. */
@@ -247,7 +167,7 @@ static bool take_values(splat_line *line, const splat_line_option *option, const
     if (option->kind == SPLAT_LINE_INTS) ((splat_line_list *)splat_line_field(line, option))->n = 0;
     if (option->kind == SPLAT_LINE_FLAG && !attached && !(text && splat_text_flag(text, &ignored)))
         return set_value(line, option, "true");
-    if (option->kind == SPLAT_LINE_HELP && !attached && !(text && read_help(text, &ignored_help)))
+    if (option->kind == SPLAT_LINE_HELP && !attached && !(text && splat_line_read_help(text, &ignored_help)))
         return set_value(line, option, "true");
     if (option->kind == SPLAT_LINE_PORT && !attached && !(text && isdigit((unsigned char)text[0]))) {
         line->unnamed[option - splat_line_options] = true;
@@ -325,80 +245,12 @@ bool cli_parse(splat_line *line, int n_words, char **word_list)
     return true;
 }
 
-bool splat_line_set(splat_line *line, const splat_line_option *option, const char *text)
-{
-    line->given[option - splat_line_options] = true;
-    return set_value(line, option, text);
-}
-
-bool splat_line_given(const splat_line *line, const char *name)
-{
-    for (size_t i = 0; i < splat_line_n_options; i++)
-        if (line->given[i] && strcmp(splat_line_options[i].name, name) == 0) return true;
-    return false;
-}
-
-const splat_line_option *splat_line_find_option(const splat_line_command *command, const char *name)
-{
-    for (size_t i = 0; i < splat_line_n_options; i++)
-        if ((splat_line_options[i].commands & command->bit) && strcmp(splat_line_options[i].name, name) == 0)
-            return &splat_line_options[i];
-    return NULL;
-}
-
-const char *splat_line_first_given(const splat_line *line, const char *const names[], size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (splat_line_given(line, names[i])) return names[i];
-    return NULL;
-}
-
 void cli_tell_unused(const splat_line *line, const char *name, const char *why)
 {
     if (splat_line_given(line, name)) cli_notice("--%s has no effect%s", name, why);
 }
 
-bool splat_line_names_value(const splat_line *line, const char *name)
-{
-    for (size_t i = 0; i < splat_line_n_options; i++)
-        if (line->given[i] && !line->unnamed[i] && strcmp(splat_line_options[i].name, name) == 0) return true;
-    return false;
-}
-
-void splat_line_put_given(const splat_line *line, const void *part, size_t size, void *options)
-{
-    const char *begin = part;
-    for (size_t i = 0; i < splat_line_n_options; i++) {
-        if (!line->given[i] || !(splat_line_options[i].commands & line->command->bit)) continue;
-        const char *field = splat_line_field(line, &splat_line_options[i]);
-        if (field < begin || field >= begin + size) continue;
-        memcpy((char *)options + (field - begin), field, splat_line_kind_size(splat_line_options[i].kind));
-    }
-}
-
-void splat_line_forget(splat_line *line, const char *name)
-{
-    for (size_t i = 0; i < splat_line_n_options; i++) {
-        const splat_line_option *option = &splat_line_options[i];
-        if (!line->given[i] || strcmp(option->name, name) != 0 || option->kind != SPLAT_LINE_TEXT) continue;
-        line->given[i] = false;
-        memcpy(splat_line_field(line, option), (const char *)splat_line_default_parts() + option->offset,
-               splat_line_kind_size(SPLAT_LINE_TEXT));
-    }
-}
-
 /* ---------------------------------------------------------------- commands */
-
-const splat_line_command *splat_line_find_command(const char *name)
-{
-    char wanted[NAME_MAX_LENGTH], known[NAME_MAX_LENGTH];
-    normalise(name, strlen(name), wanted);
-    for (size_t i = 0; i < splat_line_n_commands; i++) {
-        normalise(splat_line_commands[i].name, strlen(splat_line_commands[i].name), known);
-        if (strcmp(wanted, known) == 0) return &splat_line_commands[i];
-    }
-    return NULL;
-}
 
 void cli_unknown_command(const char *name)
 {

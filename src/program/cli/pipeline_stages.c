@@ -190,7 +190,8 @@ int pipeline_stage_begin(const pipeline *p, const pipeline_stage *stage, const c
 {
     splat_line *line = &out->line;
     memset(out, 0, sizeof *out);
-    if (!splat_line_init(line, pipeline_command(stage))) return CLI_FAILED;
+    splat_error error;
+    if (splat_line_init(line, pipeline_command(stage), &error) != SPLAT_OK) return cli_report(&error);
     if (stage->product.makes & SPLAT_PIPELINE_SPLAT) line->run->checkpoint_interval = CHECKPOINT_INTERVAL;
     if (stage->preset) stage->preset(line);
     for (size_t i = 0; i < splat_line_n_options; i++)

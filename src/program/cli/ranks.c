@@ -2,6 +2,7 @@
 #include "ranks.h"
 
 #include "find_cameras.h"
+#include "line/command_bits.h"
 #include "progress.h"
 
 #include <sched.h>
@@ -29,7 +30,7 @@ static bool has_joined; /* the other processes, or tried to */
 
 bool cli_ranks_knows(const splat_line_command *command)
 {
-    return command->run == cmd_train || command->run == cmd_coarse || command->run == cmd_pipeline;
+    return (command->bit & (BIT_TRAIN | BIT_COARSE | BIT_PIPELINE)) != 0;
 }
 
 void cli_ranks_hush(void)

@@ -1,6 +1,6 @@
 /* Sizes on the command line. */
-#ifndef SPLAT_CLI_SIZES_H
-#define SPLAT_CLI_SIZES_H
+#ifndef SPLAT_LINE_SIZES_H
+#define SPLAT_LINE_SIZES_H
 
 #include <stdbool.h>
 

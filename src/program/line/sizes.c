@@ -1,5 +1,5 @@
 /* Sizes on the command line: "8G", "500M", "80%" and "max". */
-#include "sizes.h"
+#include "line/sizes.h"
 
 #include "io/option_text.h"
 

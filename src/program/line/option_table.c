@@ -1,6 +1,8 @@
 /* The options, as data. */
-#include "cli.h"
-#include "command_bits.h"
+#include "line/option_table.h"
+
+#include "line/command_bits.h"
+#include "line/parts.h"
 
 #include <limits.h>
 

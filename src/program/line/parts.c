@@ -1,5 +1,7 @@
 /* The defaults of the parts. */
-#include "parts.h"
+#include "line/parts.h"
+
+#include <pthread.h>
 
 #include <string.h>
 
@@ -28,9 +30,12 @@ static void init_library_parts(splat_line_parts *p)
     splat_clean_options_init(&p->clean);
 }
 
-static void init_parts(splat_line_parts *p)
+static splat_line_parts parts; /* never written after init_parts */
+
+static void init_parts(void)
 {
     static const int usual[] = {7000, 30000};
+    splat_line_parts *p = &parts;
     init_library_parts(p);
     p->machine.context.sole_user = true;
     p->machine.fragmentation = "normal";
@@ -64,9 +69,7 @@ static void init_parts(splat_line_parts *p)
 
 const splat_line_parts *splat_line_default_parts(void)
 {
-    static splat_line_parts parts;
-    static bool is_made;
-    if (!is_made) init_parts(&parts);
-    is_made = true;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, init_parts);
     return &parts;
 }

@@ -1,8 +1,8 @@
 /* What options of the command line fill besides the structs of the library. Texts point into argv; NULL: not given. */
-#ifndef SPLAT_CLI_PARTS_H
-#define SPLAT_CLI_PARTS_H
+#ifndef SPLAT_LINE_PARTS_H
+#define SPLAT_LINE_PARTS_H
 
-#include "sizes.h"
+#include "line/sizes.h"
 #include "splatsmith.h"
 #include "bench/bench.h"
 #include "measure/random_views.h"
@@ -161,7 +161,7 @@ typedef struct splat_line_profile_options {
 /* Every part. Options name their field by its offset in this struct, which exists once: with the defaults. */
 typedef struct splat_line_parts {
 #define SPLAT_LINE_PART(name, type) type name;
-#include "parts.def"
+#include "line/parts.def"
 } splat_line_parts;
 
 /* The defaults. */
