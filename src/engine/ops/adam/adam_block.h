@@ -12,8 +12,9 @@
 
 /* Gradients of one block, laid out like the parameters. */
 typedef struct splat_gradient_block {
-    float means[3 * SPLAT_ADAM_BLOCK], sh_dc[3 * SPLAT_ADAM_BLOCK];
-    float opacities[SPLAT_ADAM_BLOCK], scales[3 * SPLAT_ADAM_BLOCK], rotations[4 * SPLAT_ADAM_BLOCK];
+#define SPLAT_SMALL_TENSOR(name, channels) float name[(channels) * SPLAT_ADAM_BLOCK];
+#include "math/small_tensors.def"
+#undef SPLAT_SMALL_TENSOR
     float sh_rest[45 * SPLAT_ADAM_BLOCK]; /* the last: most of the block, and not always read */
 } splat_gradient_block;
 

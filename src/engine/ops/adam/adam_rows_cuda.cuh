@@ -5,6 +5,7 @@
 #define SPLAT_OPS_ADAM_ROWS_CUDA_CUH
 
 #include "ops/adam/adam_cuda.cuh"
+#include "ops/rest/rest_rows_cuda.cuh"
 
 #define MOMENT_ROWS 16 /* rows of quantized moments that a warp holds at a time */
 
@@ -23,23 +24,17 @@ __device__ __forceinline__ void store_rest(uint32_t *row, uint32_t k, float valu
         row[k] = __float_as_uint(value);
 }
 
-/* A step of sh_rest: its rate and correction, and the lots of its rounding. */
-struct rest_step {
-    float step_size, inverse_root;
-    uint32_t rounding_key;
-};
-
 /* The listed rows of a warp whose first Gaussian is `first`, with moments in float32. gradient(row, column); rest(row):
  * where its parameters lie. */
 template <int DEGREE, bool HALF, bool CACHED, typename GRADIENT, typename REST, typename DECAY>
-__device__ __forceinline__ void step_float_rows(const rest_step &S, const warp_rows<CACHED> &m_rows,
+__device__ __forceinline__ void step_float_rows(const adam_rate &rate, const warp_rows<CACHED> &m_rows,
                                                 const warp_rows<CACHED> &v_rows, const GRADIENT &gradient,
                                                 const REST &rest, uint32_t first, const uint8_t *list, uint32_t n,
                                                 const DECAY &decay)
 {
     constexpr uint32_t channels = rest_channels(DEGREE);
     constexpr int IN_FLIGHT = 4;
-    const uint32_t count = n * channels, key = S.rounding_key + 1;
+    const uint32_t count = n * channels, key = rate.rounding_key + 1;
     for (uint32_t k = lane_index(); k < count; k += IN_FLIGHT * 32) {
         float m[IN_FLIGHT], v[IN_FLIGHT];
 #pragma unroll
@@ -56,7 +51,7 @@ __device__ __forceinline__ void step_float_rows(const rest_step &S, const warp_r
             uint32_t row = list[at / channels], column = at % channels;
             size_t place = (size_t)(first + row) * channels + column;
             float p = load_rest<HALF>(rest(row), column);
-            adam_value(&p, &m[j], &v[j], gradient(row, column), S.step_size, S.inverse_root, decay);
+            adam_value(&p, &m[j], &v[j], gradient(row, column), rate, decay);
             store_rest<HALF>(rest(row), column, p, HALF ? splat_rounding_bits(key, place) : 0);
             m_rows(row)[column] = __float_as_uint(m[j]);
             v_rows(row)[column] = __float_as_uint(v[j]);
@@ -89,7 +84,7 @@ __device__ __forceinline__ views_gradient channel_of(const views_gradient3 &g, i
  * channels of one coefficient, and several rows fit beside each other into the warp. gradient(row, k): of coefficient
  * k. */
 template <int DEGREE, bool HALF, typename GRADIENT, typename REST, typename DECAY>
-__device__ __forceinline__ void step_quantized_rows(const rest_step &S, uint32_t *moments, const GRADIENT &gradient,
+__device__ __forceinline__ void step_quantized_rows(const adam_rate &rate, uint32_t *moments, const GRADIENT &gradient,
                                                     const REST &rest, uint32_t first, const uint8_t *list, uint32_t n,
                                                     const DECAY &decay)
 {
@@ -106,7 +101,7 @@ __device__ __forceinline__ void step_quantized_rows(const rest_step &S, uint32_t
         if (mine) {
             const float scale_m = __uint_as_float(words[0]), scale_v = __uint_as_float(words[1]);
             const auto g3 = gradient(row, k);
-            const rounding random = rounding_from(S.rounding_key + 1, index);
+            const rounding random = rounding_from(rate.rounding_key + 1, index);
 #pragma unroll
             for (int c = 0; c < 3; c++) {
                 const auto g = channel_of(g3, c);
@@ -115,7 +110,7 @@ __device__ __forceinline__ void step_quantized_rows(const rest_step &S, uint32_t
                        (1.0f - decay.beta1()) * mean_of(g);
                 v = decay.beta2() * v + square_of(g, 1.0f - decay.beta2());
                 root[c] = quick_root(v);
-                float step = quick_quotient(S.step_size * m[c], root[c] * S.inverse_root + SPLAT_ADAM_EPSILON);
+                float step = quick_quotient(rate.step_size * m[c], root[c] * rate.inverse_root + SPLAT_ADAM_EPSILON);
                 float p = load_rest<HALF>(rest(row), 3 * k + c) - step;
                 store_rest<HALF>(rest(row), 3 * k + c, p, HALF ? rounding_bits(random, c) : 0);
             }
@@ -127,7 +122,7 @@ __device__ __forceinline__ void step_quantized_rows(const rest_step &S, uint32_t
         __syncwarp(); /* the old scales were read */
         if (mine) {
             const float inverse_m = splat_row_inverse(scale_m), inverse_v = splat_row_inverse(scale_v);
-            const rounding random = rounding_from(S.rounding_key, index);
+            const rounding random = rounding_from(rate.rounding_key, index);
             if (k == 0) {
                 words[0] = __float_as_uint(scale_m);
                 words[1] = __float_as_uint(scale_v);
@@ -139,94 +134,6 @@ __device__ __forceinline__ void step_quantized_rows(const rest_step &S, uint32_t
                 codes[channels + c] = splat_row_encode_v(root[c], inverse_v, bits);
             }
         }
-    }
-}
-
-/* ---------------------------------------------------------------- after one view
- *
- * The parameters wait in shared memory since the colours were computed, so that they are read once. */
-
-template <int DEGREE, bool HALF, bool CACHED>
-struct block_rows {
-    uint32_t rest[BACKWARD_WARPS][32 * odd_words(rest_words(DEGREE, HALF))]; /* parameters, a row a lane */
-    uint32_t slots[CACHED ? BACKWARD_WARPS : 1][32];                         /* of the cache, as warp_rows */
-    uint8_t list[BACKWARD_WARPS][32];
-};
-
-/* Rows of sh_rest of the warp whose first Gaussian is `first`, and those of its moments: m and v, or both quantized. */
-template <bool HALF, bool CACHED>
-__device__ __forceinline__ warp_rows<CACHED> parameter_rows(const backward_parameters &P, const uint32_t *slots,
-                                                            uint32_t first, uint32_t words)
-{
-    return warp_rows<CACHED>{(uint32_t *)rest_rows<HALF>(P.g), P.cache.rest, slots, first, words};
-}
-
-template <bool CACHED>
-__device__ __forceinline__ warp_rows<CACHED> moment_rows(const backward_parameters &P, int which, uint32_t *home,
-                                                         const uint32_t *slots, uint32_t first, uint32_t words)
-{
-    return warp_rows<CACHED>{home, P.cache.moments[which], slots, first, words};
-}
-
-__device__ __forceinline__ rest_step rest_step_of(const backward_parameters &P)
-{
-    const int t = SPLAT_TENSOR_sh_rest;
-    const rest_step S = {P.step_size[t], P.inverse_root[t], P.rounding_key[t]};
-    return S;
-}
-
-/* The rows of `mask` among the warp's 32, whose first Gaussian is `first`. */
-template <int DEGREE, bool HALF, bool CACHED>
-__device__ __forceinline__ void update_float_rows(const backward_parameters &P, const block_gradients &s,
-                                                  uint32_t *rest, const uint32_t *slots, uint8_t *list, uint32_t first,
-                                                  uint32_t mask)
-{
-    constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
-    constexpr uint32_t channels = rest_channels(DEGREE);
-    const uint32_t n = list_rows(mask, list), warp_thread = threadIdx.x & ~31u;
-    step_float_rows<DEGREE, HALF, CACHED>(
-        rest_step_of(P), moment_rows<CACHED>(P, 0, (uint32_t *)P.m.sh_rest, slots, first, channels),
-        moment_rows<CACHED>(P, 1, (uint32_t *)P.v.sh_rest, slots, first, channels),
-        [&](uint32_t row, uint32_t column) {
-            const uint32_t thread = warp_thread + row;
-            return s.basis[BASIS_STRIDE * thread + column / 3 + 1] * s.colour[3 * thread + column % 3];
-        },
-        [&](uint32_t row) { return rest + row * STRIDE; }, first, list, n, one_view());
-    write_rows<WORDS, STRIDE, false>(rest, parameter_rows<HALF, CACHED>(P, slots, first, WORDS), list, n);
-}
-
-/* moments: room for MOMENT_ROWS rows. */
-template <int DEGREE, bool HALF, bool CACHED>
-__device__ __forceinline__ void update_quantized_rows(const backward_parameters &P, const block_gradients &s,
-                                                      uint32_t *rest, const uint32_t *slots, uint8_t *list,
-                                                      uint32_t *moments, uint32_t first, uint32_t mask)
-{
-    constexpr uint32_t WORDS = rest_words(DEGREE, HALF), STRIDE = odd_words(WORDS);
-    constexpr uint32_t MOMENTS = moment_words(DEGREE);
-    const warp_rows<CACHED> parameters = parameter_rows<HALF, CACHED>(P, slots, first, WORDS);
-    const warp_rows<CACHED> stored =
-        moment_rows<CACHED>(P, 0, P.quantized[SPLAT_TENSOR_sh_rest], slots, first, MOMENTS);
-    for (int part = 0; part < 32; part += MOMENT_ROWS) {
-        uint32_t n = list_rows(mask & ((1u << MOMENT_ROWS) - 1u) << part, list);
-        read_rows<MOMENTS, odd_words(MOMENTS), true>(moments, stored, list, n);
-        /* Without momentum and gradient nothing changes, and nothing is written. */
-        bool moves = false;
-        if (lane_index() < n) {
-            const uint32_t *words = moments + lane_index() * odd_words(MOMENTS);
-            const float *g = s.colour + 3 * ((threadIdx.x & ~31u) + list[lane_index()]);
-            moves = words[0] || words[1] || g[0] != 0.0f || g[1] != 0.0f || g[2] != 0.0f;
-        }
-        if (!__any_sync(0xffffffffu, moves)) continue;
-        step_quantized_rows<DEGREE, HALF>(
-            rest_step_of(P), moments,
-            [&](uint32_t row, uint32_t k) {
-                const uint32_t thread = (threadIdx.x & ~31u) + row;
-                const float basis = s.basis[BASIS_STRIDE * thread + k + 1], *colour = s.colour + 3 * thread;
-                return make_float3(basis * colour[0], basis * colour[1], basis * colour[2]);
-            },
-            [&](uint32_t row) { return rest + row * STRIDE; }, first, list, n, one_view());
-        write_rows<MOMENTS, odd_words(MOMENTS), true>(moments, stored, list, n);
-        write_rows<WORDS, STRIDE, false>(rest, parameters, list, n);
     }
 }
 

@@ -8,15 +8,13 @@
 #define ROWS_WARPS (ROWS_THREADS / 32)
 
 struct rows_parameters {
-    uint32_t *rest; /* in its storage */
-    float *m, *v;
-    uint32_t *quantized;
+    uint32_t *rest;     /* in its storage */
+    adam_tensor tensor; /* p is not read */
     float *sums, *squares; /* [n][channels], or NULL: the slots have them */
     rest_slots slots;
-    rest_step step;
     several_views decay;
     uint32_t n, n_active; /* Gaussians; channels of the bands in use */
-    bool updates, clears; /* updates: otherwise only the slots are emptied */
+    bool clears;
 };
 
 template <int DEGREE, bool QUANTIZED>
@@ -36,7 +34,7 @@ __device__ __forceinline__ void load_sums(const rows_parameters &P, float *of_al
     float *sums = of_all + (size_t)first * channels;
     for (uint32_t k = lane_index(); k < n_rows * channels; k += 32) {
         means[k / channels * STRIDE + k % channels] = P.slots.share * sums[k];
-        if (P.clears && P.updates) sums[k] = 0.0f;
+        if (P.clears && P.tensor.update) sums[k] = 0.0f;
     }
     __syncwarp();
 }
@@ -60,7 +58,7 @@ __global__ void __launch_bounds__(ROWS_THREADS, 8) batch_rows_kernel(const __gri
         if (has) empty_slots(P.slots, i);
     }
     const uint32_t with = __ballot_sync(0xffffffffu, has);
-    if (!P.updates) return;
+    if (!P.tensor.update) return; /* the slots are empty now */
     const auto gradient = [&](uint32_t row, uint32_t column) {
         const bool any = with >> row & 1u && column < P.n_active;
         const uint32_t at = row * STRIDE + column;
@@ -69,12 +67,12 @@ __global__ void __launch_bounds__(ROWS_THREADS, 8) batch_rows_kernel(const __gri
     const auto rest = [&](uint32_t row) { return P.rest + (size_t)(first + row) * WORDS; };
     uint8_t *const list = s.list[warp];
     if constexpr (!QUANTIZED) {
-        const warp_rows<false> m = {(uint32_t *)P.m, NULL, NULL, first, channels};
-        const warp_rows<false> v = {(uint32_t *)P.v, NULL, NULL, first, channels};
-        step_float_rows<DEGREE, HALF>(P.step, m, v, gradient, rest, first, list, list_rows(all, list), P.decay);
+        const warp_rows<false> m = {(uint32_t *)P.tensor.m, NULL, NULL, first, channels};
+        const warp_rows<false> v = {(uint32_t *)P.tensor.v, NULL, NULL, first, channels};
+        step_float_rows<DEGREE, HALF>(P.tensor.rate, m, v, gradient, rest, first, list, list_rows(all, list), P.decay);
     } else {
         constexpr uint32_t MOMENTS = moment_words(DEGREE), ODD = odd_words(MOMENTS);
-        const warp_rows<false> stored = {P.quantized, NULL, NULL, first, MOMENTS};
+        const warp_rows<false> stored = {P.tensor.quantized, NULL, NULL, first, MOMENTS};
         uint32_t *const moments = s.moments[warp];
         for (uint32_t part = 0; part < 32; part += MOMENT_ROWS) {
             const uint32_t n = list_rows(all & ((1u << MOMENT_ROWS) - 1u) << part, list);
@@ -84,7 +82,7 @@ __global__ void __launch_bounds__(ROWS_THREADS, 8) batch_rows_kernel(const __gri
             const bool moves = lane_index() < n && (words[0] || words[1] || with >> list[lane_index()] & 1u);
             if (!__any_sync(0xffffffffu, moves)) continue;
             step_quantized_rows<DEGREE, HALF>(
-                P.step, moments,
+                P.tensor.rate, moments,
                 [&](uint32_t row, uint32_t k) {
                     const views_gradient r = gradient(row, 3 * k), g = gradient(row, 3 * k + 1);
                     const views_gradient b = gradient(row, 3 * k + 2);
@@ -118,11 +116,11 @@ splat_status splat_cuda_batch_rows(splat_cuda_backend *cuda, const struct splat_
     const bool has_slots = deferred && deferred->at_once, half = g->sh_rest_half != NULL;
     const bool quantized = adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
     if (g->sh_degree == 0 || (!has_slots && !adam->update[t])) return SPLAT_OK;
+    adam_tensor tensors[SPLAT_N_TENSORS];
     rows_parameters P = {};
+    adam_tensors_of(g, adam, tensors);
+    P.tensor = tensors[t];
     P.rest = half ? (uint32_t *)g->sh_rest_half : (uint32_t *)g->p.sh_rest;
-    P.m = adam->moments->m.sh_rest;
-    P.v = adam->moments->v.sh_rest;
-    P.quantized = adam->moments->quantized[t];
     if (has_slots)
         P.slots = slots_of(deferred, args->n_views);
     else {
@@ -130,12 +128,9 @@ splat_status splat_cuda_batch_rows(splat_cuda_backend *cuda, const struct splat_
         P.squares = args->squares->sh_rest;
     }
     P.slots.share = 1.0f / (float)args->n_views;
-    P.step = {adam->lr[t] / adam->correction1[t], 1.0f / sqrtf(adam->correction2[t]),
-              splat_rounding_key((uint32_t)t, adam->iteration)};
     P.decay = decay_of(args->n_views);
     P.n = g->n;
     P.n_active = rest_channels(g->active_sh_degree);
-    P.updates = adam->update[t];
     P.clears = args->clears;
     if (quantized)
         half ? launch<true, true>(P, g->sh_degree, cuda->stream) : launch<false, true>(P, g->sh_degree, cuda->stream);

@@ -6,31 +6,18 @@
 #define THREADS 256
 
 struct tensor_step {
-    float *p, *m, *v, *sums, *squares;
-    uint32_t *pairs; /* quantized: instead of m and v */
-    uint32_t rounding_key;
+    adam_tensor tensor;
+    float *sums, *squares;
     size_t n; /* values */
-    float step_size, inverse_root, share, opacity_pull, scale_pull;
+    float share, opacity_pull, scale_pull;
     several_views decay;
     bool clears;
 };
 
-/* What a value pulls at itself: of a logit opacity_pull sigmoid', of the logarithm of a scale scale_pull exp'. */
-__device__ __forceinline__ float pull_of(const tensor_step &S, float p)
-{
-    float pull = 0.0f;
-    if (S.opacity_pull > 0.0f) {
-        const float o = splat_sigmoid(p);
-        pull = S.opacity_pull * (o * (1.0f - o));
-    }
-    if (S.scale_pull > 0.0f) pull = S.scale_pull * expf(p);
-    return isfinite(pull) ? pull : 0.0f;
-}
-
-/* Means over the views, with what the value pulls at itself in each of them: of (g + pull)^2 the square. */
+/* Means over the views of g + pull and of its square. */
 __device__ __forceinline__ views_gradient gradient_of(const tensor_step &S, float p, float sum, float square)
 {
-    const float pull = pull_of(S, p), mean = S.share * sum;
+    const float pull = pull_of(S.opacity_pull, S.scale_pull, p), mean = S.share * sum;
     return views_gradient{mean + pull, fmaxf(S.share * square + pull * (2.0f * mean + pull), 0.0f)};
 }
 
@@ -49,20 +36,21 @@ __device__ __forceinline__ void clear_quad(const tensor_step &S, size_t at, cons
 
 __global__ void __launch_bounds__(THREADS) batch_step_kernel(const __grid_constant__ tensor_step S)
 {
+    const adam_tensor &T = S.tensor;
     const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
     if (at + 4 <= S.n) {
-        const adam_quad q = load_quad(S.p, S.m, S.v, at);
+        const adam_quad q = load_quad(T, at);
         const float4 sum = *(const float4 *)(S.sums + at);
         const float4 square = *(const float4 *)(S.squares + at);
         const views_gradient g[4] = {gradient_of(S, q.p.x, sum.x, square.x), gradient_of(S, q.p.y, sum.y, square.y),
                                      gradient_of(S, q.p.z, sum.z, square.z), gradient_of(S, q.p.w, sum.w, square.w)};
-        step_quad(S.p, S.m, S.v, at, q, g, S.step_size, S.inverse_root, 15u, S.decay);
+        step_quad(T, at, q, g, 15u, S.decay);
         clear_quad(S, at, sum, square);
         return;
     }
     for (size_t k = at; k < S.n; k++) {
-        const views_gradient g = gradient_of(S, S.p[k], S.sums[k], S.squares[k]);
-        adam_value(S.p + k, S.m + k, S.v + k, g, S.step_size, S.inverse_root, S.decay);
+        const views_gradient g = gradient_of(S, T.p[k], S.sums[k], S.squares[k]);
+        adam_value(T.p + k, T.m + k, T.v + k, g, T.rate, S.decay);
         if (S.clears) S.sums[k] = S.squares[k] = 0.0f;
     }
 }
@@ -72,49 +60,50 @@ __device__ __forceinline__ uint32_t pair_step(const tensor_step &S, float *p, ui
                                               uint32_t random)
 {
     const views_gradient g = gradient_of(S, *p, sum, square);
-    return adam_pair(p, code, g, S.step_size, S.inverse_root, random, S.decay);
+    return adam_pair(p, code, g, S.tensor.rate, random, S.decay);
 }
 
 __global__ void __launch_bounds__(THREADS) batch_pairs_kernel(const __grid_constant__ tensor_step S)
 {
+    const adam_tensor &T = S.tensor;
     const size_t at = 4 * ((size_t)blockIdx.x * THREADS + threadIdx.x);
-    const rounding r = rounding_from(S.rounding_key, at);
+    const rounding r = rounding_from(T.rate.rounding_key, at);
     if (at + 4 <= S.n) {
-        float4 p = *(const float4 *)(S.p + at);
-        uint4 code = *(const uint4 *)(S.pairs + at);
+        float4 p = *(const float4 *)(T.p + at);
+        uint4 code = *(const uint4 *)(T.quantized + at);
         const float4 sum = *(const float4 *)(S.sums + at), square = *(const float4 *)(S.squares + at);
         code.x = pair_step(S, &p.x, code.x, sum.x, square.x, rounding_bits(r, 0));
         code.y = pair_step(S, &p.y, code.y, sum.y, square.y, rounding_bits(r, 1));
         code.z = pair_step(S, &p.z, code.z, sum.z, square.z, rounding_bits(r, 2));
         code.w = pair_step(S, &p.w, code.w, sum.w, square.w, rounding_bits(r, 3));
-        *(float4 *)(S.p + at) = p;
-        *(uint4 *)(S.pairs + at) = code;
+        *(float4 *)(T.p + at) = p;
+        *(uint4 *)(T.quantized + at) = code;
         clear_quad(S, at, sum, square);
         return;
     }
     for (size_t k = at; k < S.n; k++) {
-        S.pairs[k] = pair_step(S, S.p + k, S.pairs[k], S.sums[k], S.squares[k], rounding_bits(r, (uint32_t)(k - at)));
+        T.quantized[k] =
+            pair_step(S, T.p + k, T.quantized[k], S.sums[k], S.squares[k], rounding_bits(r, (uint32_t)(k - at)));
         if (S.clears) S.sums[k] = S.squares[k] = 0.0f;
     }
 }
 
-__global__ void __launch_bounds__(1) put_off_kernel(float2 *step, float step_size, float inverse_root)
+__global__ void __launch_bounds__(1) put_off_kernel(float2 *step, adam_rate rate)
 {
-    *step = make_float2(step_size, inverse_root);
+    *step = make_float2(rate.step_size, rate.inverse_root);
 }
 
-/* sh_rest's step, with the gradients that project_backward left in the slots. */
+/* The step of sh_rest, with the gradients that project_backward left in the slots. */
 static splat_status put_off(splat_cuda_backend *cuda, const struct splat_batch_step_args *args, splat_error *error)
 {
     splat_deferred_rest *deferred = args->rest->deferred;
     const splat_adam *adam = args->adam;
-    const int t = SPLAT_TENSOR_sh_rest;
     if (deferred->n_steps == SPLAT_MAX_DEFERRED || deferred->n_views != args->n_views)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a step is put off that no projection of its views came before");
     deferred->m = adam->moments->m.sh_rest;
     deferred->v = adam->moments->v.sh_rest;
     put_off_kernel<<<1, 1, 0, cuda->stream>>>((float2 *)deferred->steps + deferred->n_steps,
-                                              adam->lr[t] / adam->correction1[t], 1.0f / sqrtf(adam->correction2[t]));
+                                              adam_rate_of(adam, SPLAT_TENSOR_sh_rest));
     CUDA_LAUNCHED("put a step off");
     deferred->n_steps++;
     return SPLAT_OK;
@@ -124,7 +113,7 @@ static splat_status step_tensor(splat_cuda_backend *cuda, const tensor_step &S, 
 {
     const unsigned blocks = splat_cuda_blocks((S.n + 3) / 4, THREADS);
     if (S.n == 0) return SPLAT_OK;
-    if (S.pairs)
+    if (S.tensor.quantized)
         batch_pairs_kernel<<<blocks, THREADS, 0, cuda->stream>>>(S);
     else
         batch_step_kernel<<<blocks, THREADS, 0, cuda->stream>>>(S);
@@ -142,6 +131,7 @@ extern "C" splat_status splat_batch_step_cuda(splat_backend *backend, const stru
     const struct splat_settle_rest_args settle = {g, &rest};
     const bool quantized = adam->moments->storage == SPLAT_OPTIMIZER_QUANTIZED;
     const bool by_rows = g->sh_rest_half || quantized;
+    adam_tensor tensors[SPLAT_N_TENSORS];
     const bool defers = rest.deferred && rest.deferred->n_slots > 1 && g->active_sh_degree > 0 && !by_rows;
     if (g->rest_on_host)
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED,
@@ -152,19 +142,14 @@ extern "C" splat_status splat_batch_step_cuda(splat_backend *backend, const stru
     if (defers) /* a step that leaves sh_rest out empties the slots */
         SPLAT_TRY(adam->update[SPLAT_TENSOR_sh_rest] ? put_off(cuda, args, error)
                                                      : splat_cuda_settle_views(cuda, g, rest.deferred, error));
+    adam_tensors_of(g, adam, tensors);
 #define SPLAT_TENSOR(name, ...)                                                                                        \
     if (adam->update[SPLAT_TENSOR_##name] && !((defers || by_rows) && SPLAT_TENSOR_##name == SPLAT_TENSOR_sh_rest)) {  \
         const int t = SPLAT_TENSOR_##name;                                                                             \
-        const tensor_step S = {g->p.name,                                                                              \
-                               adam->moments->m.name,                                                                  \
-                               adam->moments->v.name,                                                                  \
+        const tensor_step S = {tensors[t],                                                                             \
                                args->gradients->name,                                                                  \
                                args->squares->name,                                                                    \
-                               adam->moments->quantized[t],                                                            \
-                               splat_rounding_key((uint32_t)t, adam->iteration),                                       \
                                (size_t)g->n * splat_tensor_channels(t, g->sh_degree),                                  \
-                               adam->lr[t] / adam->correction1[t],                                                     \
-                               1.0f / sqrtf(adam->correction2[t]),                                                     \
                                1.0f / (float)args->n_views,                                                            \
                                t == SPLAT_TENSOR_opacities ? args->opacity_pull : 0.0f,                                \
                                t == SPLAT_TENSOR_scales ? args->scale_pull : 0.0f,                                     \

@@ -12,6 +12,8 @@ extern "C" {
 #include "ops/project/project.h"
 }
 
+#define BASIS_STRIDE 17 /* odd: a thread writes its sixteen basis values without bank conflicts */
+
 /* Scales, opacity and rotation as the screen sees them: through the 3D filter and normalised. */
 struct activated {
     float s[3], st[3], o, ot, q[4], inverse_norm, f2;

@@ -4,6 +4,7 @@
 #define SPLAT_OPS_REST_STEPS_CUDA_CUH
 
 #include "ops/adam/adam_cuda.cuh"
+#include "ops/project/project_cuda.cuh"
 #include "ops/rest/rest_cuda.cuh"
 
 /* Values on their way through the steps that they lack. Several at a time, as each step waits for a root and a
@@ -92,7 +93,7 @@ __device__ __forceinline__ void make_up(const float2 *steps, uint32_t n_steps, f
             if (k < f.made[j]) continue;
             f.m[j] = __fmul_rn(decay.beta1(), f.m[j]);
             f.v[j] = __fmul_rn(decay.beta2(), f.v[j]);
-            f.p[j] = stepped(f.p[j], f.m[j], f.v[j], step.x, step.y);
+            f.p[j] = stepped(f.p[j], f.m[j], f.v[j], adam_rate{step.x, step.y});
         }
     }
 }
@@ -139,7 +140,7 @@ __device__ __forceinline__ void advance_rows(const rest_arrays &P, const uint32_
             if (!lacks[j] || tags[thread] % 2 == 0) continue;
             const float2 step = steps[f.made[j]++];
             const auto g = gradient(thread, column);
-            if (!isnan(step.x)) adam_value(&f.p[j], &f.m[j], &f.v[j], g, step.x, step.y, decay);
+            if (!isnan(step.x)) adam_value(&f.p[j], &f.m[j], &f.v[j], g, adam_rate{step.x, step.y}, decay);
         }
         make_up(steps, P.n_steps, f, decay);
 #pragma unroll
