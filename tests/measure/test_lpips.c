@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "backend/backend.h"
+#include "backend/cpu.h"
 #include "base/clock.h"
 #include "cases.h"
 #include "data_fixture.h"

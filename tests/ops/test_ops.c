@@ -2,6 +2,8 @@
  * `test_ops [--backend cpu|cuda] [--part K/N] [name...]` runs some; K from 1 to N: every Nth case of slow tests. */
 #include "ops/test_ops.h"
 
+#include "backend/cuda_module.h"
+
 #include <string.h>
 
 static const struct {

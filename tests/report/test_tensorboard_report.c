@@ -1,4 +1,5 @@
 /* The tags of a run, in both sets, read back; and run folders with descriptions for interop/check_tensorboard.py. */
+#include "backend/cpu.h"
 #include "base/file.h"
 #include "check.h"
 #include "io/picture/colormap.h"

@@ -1,6 +1,8 @@
 /* splat_context: the choice of a backend, and its memory report. */
 #include "base/context.h"
+#include "backend/cpu.h"
 #include "backend/cuda_module.h"
+#include "backend/threads.h"
 #include "base/options.h"
 
 #include <stdlib.h>

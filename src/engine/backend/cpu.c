@@ -1,11 +1,10 @@
 /* The CPU backend: host memory that grows in place in reserved address ranges, ops by OpenMP and SIMD. */
-#include "backend/backend.h"
+#include "backend/cpu.h"
 
+#include "backend/threads.h"
 #include "base/clock.h"
 #include "base/plural.h"
 
-#include <omp.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,13 +188,6 @@ static splat_simd widest_simd(void)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return SPLAT_SIMD_AVX2;
 #endif
     return SPLAT_SIMD_C;
-}
-
-int splat_usable_cpus(void)
-{
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-    return omp_get_num_procs();
 }
 
 splat_status splat_backend_cpu_create(int threads, const char *simd, splat_backend **result, splat_error *error)

@@ -4,6 +4,7 @@
 
 extern "C" {
 #include "backend/cuda_module.h"
+#include "backend/threads.h"
 }
 
 #include <cstdio>

@@ -38,5 +38,9 @@ static inline uint64_t splat_cuda_module_layout(void)
 /* Opens and checks the module, without asking for a GPU. Errors: UNSUPPORTED (there is none), DEVICE (it does not open,
  * or is of another version). */
 splat_status splat_cuda_module_open(const splat_cuda_module **module, splat_error *error);
+/* The device `gpu`, by the module; the ops of the CPU are not used. Errors: UNSUPPORTED (the module is not installed),
+ * DEVICE, ARGUMENT, MEMORY. */
+splat_status splat_backend_cuda_create(int gpu, int threads, bool deterministic, bool sole_user,
+                                       splat_backend **backend, splat_error *error);
 
 #endif

@@ -21,8 +21,6 @@ typedef enum splat_owner {
     SPLAT_N_OWNERS
 } splat_owner;
 
-const char *splat_owner_name(splat_owner owner);
-
 /* What a block holds. */
 typedef enum splat_element_type {
     SPLAT_TYPE_USUAL = 0,   /* what its owner's blocks usually hold */
@@ -38,8 +36,6 @@ typedef enum splat_element_type {
 
 #define SPLAT_BLOCK_FRAME "frame"   /* names by which a profile's reader knows blocks */
 #define SPLAT_BLOCK_PHOTOS "photos"
-
-const char *splat_element_type_name(splat_element_type type); /* "float32" ... */
 
 typedef struct splat_backend splat_backend;
 
@@ -94,24 +90,8 @@ static inline size_t splat_memory_begin_phase(splat_memory *memory)
     return ended;
 }
 
-/* Names a zeroed block for the first time, or resizes it. bytes = 0 frees. On failure (MEMORY, naming the block and the
- * sizes) the block is unchanged: memory is exhausted, or the limit would be passed. */
-splat_status splat_block_resize(splat_backend *backend, splat_block *block, const char *name, splat_owner owner,
-                                size_t bytes, splat_error *error);
-/* Makes the block at least `bytes` large; an eighth more when it must grow and there is no limit. Never shrinks. */
-splat_status splat_block_ensure(splat_backend *backend, splat_block *block, const char *name, splat_owner owner,
-                                size_t bytes, splat_error *error);
-/* A block's place in the program: *to, zeroed, becomes the block that *from was, and *from is zeroed. */
-void splat_block_move(splat_backend *backend, splat_block *to, splat_block *from);
-/* Gives the block back; harmless on a zeroed one. */
-void splat_block_free(splat_backend *backend, splat_block *block);
-
 /* A driver loads kernels when they are first launched: so much may still come after a measurement. */
 #define SPLAT_LATE_BYTES ((size_t)32 << 20)
-
-/* Takes the overhead off the process's limit, with room for what the driver still loads. It is called when the limit is
- * set and when the model is about to grow. */
-void splat_memory_update_limit(splat_backend *backend);
 
 /* ---------------------------------------------------------------- regions
  *
@@ -127,26 +107,5 @@ typedef struct splat_region {
     int n_cuts;
     struct { size_t begin; } zones[48]; /* red zones of this round, in builds that have them */
 } splat_region;
-
-/* Builds with SPLATSMITH_RED_ZONES put guard bytes after every buffer and check them at the reset: a kernel that
- * wrote past its buffer is found at the next one (INTERNAL, naming the region and the buffer's number). */
-splat_status splat_region_reset(splat_backend *backend, splat_region *region, splat_error *error);
-/* *data: `bytes` bytes at a multiple of 256, of undefined content. Errors: MEMORY. */
-splat_status splat_region_take(splat_backend *backend, splat_region *region, size_t bytes, void **data,
-                               splat_error *error);
-/* What the region holds and has not cut: *bytes at a multiple of 256, of undefined content, until the next take. */
-void *splat_region_rest(const splat_region *region, size_t *bytes);
-/* Gives back what the region did not need since the last trim, as the policy says: always, when it is more than a third
- * of what was needed, or never. */
-void splat_region_trim(splat_backend *backend, splat_region *region);
-/* Gives back all that is not cut now, whatever the policy. */
-void splat_region_release(splat_backend *backend, splat_region *region);
-/* Gives back at least `wanted` bytes, where so many are not cut and lie beyond the first `keep`. Returns how many. */
-size_t splat_region_give_back(splat_backend *backend, splat_region *region, size_t keep, size_t wanted);
-void splat_region_free(splat_backend *backend, splat_region *region);
-
-/* The working memory of one op, from the backend's scratch region: reset, then any number of takes. */
-splat_status splat_scratch_reset(splat_backend *backend, splat_error *error);
-splat_status splat_scratch_take(splat_backend *backend, size_t bytes, void **data, splat_error *error);
 
 #endif

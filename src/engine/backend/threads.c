@@ -1,10 +1,19 @@
-/* How many threads the system lets the process start. GNU's OpenMP ends the process when it cannot start one, so they
- * are tried before. */
-#include "backend/backend.h"
+/* How many threads the process may use. GNU's OpenMP ends the process when it cannot start one, so they are tried
+ * before. */
+#include "backend/threads.h"
 
+#include <omp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+int splat_usable_cpus(void)
+{
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+    return omp_get_num_procs();
+}
 
 /* Threads beside those of parallel loops: the decoders of photos and the monitor. */
 #define SPARE 9

@@ -3,7 +3,7 @@
 #ifndef SPLAT_OPS_TEST_OPS_H
 #define SPLAT_OPS_TEST_OPS_H
 
-#include "backend/backend.h"
+#include "backend/cpu.h"
 #include "ops/types.h"
 
 #include <stdio.h>
