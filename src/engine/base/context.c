@@ -1,4 +1,4 @@
-/* Formatting of messages for the caller's log function. */
+/* Formatting of messages for the context's log function. */
 #include "base/context.h"
 
 #include <stdio.h>
