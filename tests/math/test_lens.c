@@ -1,6 +1,6 @@
 /* math/lens.h: every camera model against its formulas' fixed points, its own inverse and numeric derivatives, and
  * the frames that COLMAP 3.8's image_undistorter wrote. */
-#include "math/lens.h"
+#include "math/lens_views.h"
 
 #include <math.h>
 #include <setjmp.h>

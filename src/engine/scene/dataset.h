@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "io/colmap/colmap.h"
 #include "math/depth_point.h"
-#include "math/lens.h"
+#include "math/lens_views.h"
 #include "splatsmith/scene.h"
 
 typedef struct splat_dataset_view {

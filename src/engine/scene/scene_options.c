@@ -2,7 +2,7 @@
 #include "scene/scene_options.h"
 
 #include "io/option_text.h"
-#include "math/lens.h"
+#include "math/lens_views.h"
 
 #include <limits.h>
 #include <stdlib.h>

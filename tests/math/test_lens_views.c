@@ -1,5 +1,5 @@
 /* math/lens.h: the views that wide photos are cut into cover what the lens shows, and nothing but that. */
-#include "math/lens.h"
+#include "math/lens_views.h"
 
 #include <math.h>
 #include <setjmp.h>
