@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "math/density.h"
-#include "mesh/density/density_mesh.h"
+#include "mesh/density_mesh.h"
 #include "mesh/mesh_clean.h"
 #include "mesh_fixture.h"
 

@@ -8,6 +8,7 @@
 #include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_simplify_edges.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,7 +182,7 @@ void splat_mesh_simplify_options_init(splat_mesh_simplify_options *options)
 /* A face has at most three edges, those of a manifold 1.5 each. */
 size_t splat_mesh_simplify_bytes(size_t n_vertices, size_t n_faces)
 {
-    size_t vertex = sizeof(splat_quadric) + 2 + 2 * sizeof(uint32_t) + sizeof(uint64_t);
+    size_t vertex = sizeof(simplify_quadric) + 2 + 2 * sizeof(uint32_t) + sizeof(uint64_t);
     size_t edge = sizeof(simplify_edge) + 4 * sizeof(uint32_t) + 1;
     return n_vertices * vertex + n_faces * (9 * sizeof(uint32_t) + 3 * edge + 1);
 }

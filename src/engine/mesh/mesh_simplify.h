@@ -34,4 +34,8 @@ size_t splat_mesh_simplify_bytes(size_t n_vertices, size_t n_faces);
 splat_status splat_mesh_simplify(splat_mesh *mesh, const splat_mesh_simplify_options *options,
                                  splat_mesh_simplify_info *info, splat_error *error);
 
+/* Fills chosen[n_chosen] of a pass with edges that may collapse together (mesh_simplify_edges.h). */
+struct simplifier;
+void simplify_choose(struct simplifier *s);
+
 #endif

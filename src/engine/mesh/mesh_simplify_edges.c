@@ -5,6 +5,7 @@
 #include "base/rows.h"
 #include "mesh/mesh_edges.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,63 @@ void simplify_position(const simplifier *s, size_t v, double x[3])
 
 /* ---------------------------------------------------------------- quadrics */
 
+static void quadric_add(simplify_quadric *sum, const simplify_quadric *q)
+{
+    for (int i = 0; i < 6; i++) sum->a[i] += q->a[i];
+    for (int i = 0; i < 3; i++) sum->b[i] += q->b[i];
+    sum->c += q->c;
+    sum->weight += q->weight;
+}
+
+/* w (n x + d)^2 for a unit normal. */
+static void quadric_add_plane(simplify_quadric *q, const double n[3], double d, double w)
+{
+    q->a[0] += w * n[0] * n[0];
+    q->a[1] += w * n[0] * n[1];
+    q->a[2] += w * n[0] * n[2];
+    q->a[3] += w * n[1] * n[1];
+    q->a[4] += w * n[1] * n[2];
+    q->a[5] += w * n[2] * n[2];
+    for (int i = 0; i < 3; i++) q->b[i] += w * d * n[i];
+    q->c += w * d * d;
+    q->weight += w;
+}
+
+/* w |x - p|^2, which leaves `weight` as it is. */
+static void quadric_add_point(simplify_quadric *q, const double p[3], double w)
+{
+    q->a[0] += w;
+    q->a[3] += w;
+    q->a[5] += w;
+    for (int i = 0; i < 3; i++) {
+        q->b[i] -= w * p[i];
+        q->c += w * p[i] * p[i];
+    }
+}
+
+static double quadric_value(const simplify_quadric *q, const double x[3])
+{
+    double y0 = q->a[0] * x[0] + q->a[1] * x[1] + q->a[2] * x[2] + 2.0 * q->b[0];
+    double y1 = q->a[1] * x[0] + q->a[3] * x[1] + q->a[4] * x[2] + 2.0 * q->b[1];
+    double y2 = q->a[2] * x[0] + q->a[4] * x[1] + q->a[5] * x[2] + 2.0 * q->b[2];
+    double value = x[0] * y0 + x[1] * y1 + x[2] * y2 + q->c;
+    return value > 0.0 ? value : 0.0; /* rounding */
+}
+
+/* The lowest point, by Cramer's rule; false where A is nearly singular. */
+static bool quadric_lowest(const simplify_quadric *q, double x[3])
+{
+    const double *a = q->a, *b = q->b;
+    double m0 = a[3] * a[5] - a[4] * a[4], m1 = a[2] * a[4] - a[1] * a[5], m2 = a[1] * a[4] - a[2] * a[3];
+    double determinant = a[0] * m0 + a[1] * m1 + a[2] * m2, trace = a[0] + a[3] + a[5];
+    if (!(determinant > 1e-11 * trace * trace * trace)) return false;
+    double m3 = a[0] * a[5] - a[2] * a[2], m4 = a[1] * a[2] - a[0] * a[4], m5 = a[0] * a[3] - a[1] * a[1];
+    x[0] = -(m0 * b[0] + m1 * b[1] + m2 * b[2]) / determinant;
+    x[1] = -(m1 * b[0] + m3 * b[1] + m4 * b[2]) / determinant;
+    x[2] = -(m2 * b[0] + m4 * b[1] + m5 * b[2]) / determinant;
+    return true;
+}
+
 static double dot(const double a[3], const double b[3])
 {
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
@@ -68,8 +126,8 @@ static void add_faces(simplifier *s, size_t v)
         double length = sqrt(dot(n, n));
         if (!(length > 0.0)) continue;
         for (int c = 0; c < 3; c++) n[c] /= length;
-        splat_quadric_add_plane(&s->quadrics[v], n, -dot(n, p), length / 6.0); /* a third of the area */
-        splat_quadric_add_point(&s->quadrics[v], p, point_weight * length / 6.0);
+        quadric_add_plane(&s->quadrics[v], n, -dot(n, p), length / 6.0); /* a third of the area */
+        quadric_add_point(&s->quadrics[v], p, point_weight * length / 6.0);
     }
 }
 
@@ -90,7 +148,7 @@ static void add_boundary(simplifier *s, size_t v, uint32_t u)
     double length = sqrt(dot(n, n));
     if (!(length > 0.0)) return;
     for (int c = 0; c < 3; c++) n[c] /= length;
-    splat_quadric_add_plane(&s->quadrics[v], n, -dot(n, p), s->boundary_weight * dot(along, along));
+    quadric_add_plane(&s->quadrics[v], n, -dot(n, p), s->boundary_weight * dot(along, along));
     s->quadrics[v].weight = mean; /* that over the faces alone */
 }
 
@@ -257,13 +315,13 @@ static void cross(const double a[3], const double b[3], double out[3])
 /* Where the two vertices would meet, and the summed squared distance there. */
 static double place(const simplifier *s, simplify_edge edge, double x[3])
 {
-    splat_quadric q = s->quadrics[edge.a];
+    simplify_quadric q = s->quadrics[edge.a];
     double a[3], b[3], along[3];
-    splat_quadric_add(&q, &s->quadrics[edge.b]);
+    quadric_add(&q, &s->quadrics[edge.b]);
     simplify_position(s, edge.a, a);
     simplify_position(s, edge.b, b);
     sub(b, a, along);
-    bool found = splat_quadric_lowest(&q, x);
+    bool found = quadric_lowest(&q, x);
     if (found) { /* not farther from the edge than it is long: the planes may nearly agree */
         double from_a[3];
         sub(x, a, from_a);
@@ -273,13 +331,13 @@ static double place(const simplifier *s, simplify_edge edge, double x[3])
         double best = INFINITY;
         for (int k = 0; k < 3; k++) {
             double y[3] = {a[0] + 0.5 * k * along[0], a[1] + 0.5 * k * along[1], a[2] + 0.5 * k * along[2]};
-            double value = splat_quadric_value(&q, y);
+            double value = quadric_value(&q, y);
             if (value >= best) continue;
             best = value;
             memcpy(x, y, sizeof y);
         }
     }
-    return splat_quadric_value(&q, x);
+    return quadric_value(&q, x);
 }
 
 void simplify_compute_costs(simplifier *s)
@@ -373,9 +431,9 @@ static double target(const simplifier *s, simplify_edge edge, double x[3])
     place(s, edge, x);
     if (s->kinds[edge.a] != s->kinds[edge.b])
         simplify_position(s, s->kinds[edge.a] == SIMPLIFY_BOUNDARY ? edge.a : edge.b, x);
-    splat_quadric q = s->quadrics[edge.a];
-    splat_quadric_add(&q, &s->quadrics[edge.b]);
-    return q.weight > 0.0 ? splat_quadric_value(&q, x) / q.weight : 0.0;
+    simplify_quadric q = s->quadrics[edge.a];
+    quadric_add(&q, &s->quadrics[edge.b]);
+    return q.weight > 0.0 ? quadric_value(&q, x) / q.weight : 0.0;
 }
 
 bool simplify_may_collapse(const simplifier *s, simplify_edge edge)
@@ -402,7 +460,7 @@ double simplify_collapse(simplifier *s, simplify_edge edge)
         *color = (uint8_t)((1.0 - t) * *color + t * s->mesh->colors[4 * b + c] + 0.5);
     }
     for (size_t c = 0; c < 3; c++) s->mesh->vertices[3 * a + c] = (float)(x[c] + s->center[c]);
-    splat_quadric_add(&s->quadrics[a], &s->quadrics[b]);
+    quadric_add(&s->quadrics[a], &s->quadrics[b]);
     for (size_t i = s->starts[b]; i < s->starts[b + 1]; i++) {
         uint32_t *face = s->mesh->faces + 3 * (size_t)s->around[i];
         for (int k = 0; k < 3; k++)

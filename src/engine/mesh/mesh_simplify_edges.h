@@ -3,17 +3,22 @@
 #define SPLAT_MESH_MESH_SIMPLIFY_EDGES_H
 
 #include "mesh/mesh.h"
-#include "mesh/quadric.h"
 
 /* Kinds of vertices, as bits: on an open edge; on an edge of more than two faces. */
 enum { SIMPLIFY_INNER = 0, SIMPLIFY_BOUNDARY = 1, SIMPLIFY_LOCKED = 2 };
+
+/* A sum of weighted squared distances to planes and points, as a function of a position: x^T A x + 2 b^T x + c, A
+ * symmetric: xx xy xz yy yz zz. `weight` is the sum of the planes' weights. */
+typedef struct simplify_quadric {
+    double a[6], b[3], c, weight;
+} simplify_quadric;
 
 typedef struct simplify_edge { uint32_t a, b; } simplify_edge; /* a < b */
 
 typedef struct simplifier {
     splat_mesh *mesh;
     double center[3];                 /* of the mesh: quadrics lose the fewest digits around it */
-    splat_quadric *quadrics;          /* [n_vertices] */
+    simplify_quadric *quadrics;          /* [n_vertices] */
     uint8_t *kinds, *touched;         /* [n_vertices] */
     uint32_t *starts, *around;        /* faces around each vertex, ascending: around[starts[v]..starts[v + 1]) */
     uint32_t *rings, *ring_sizes;     /* neighbours of each vertex, ascending: rings[2 starts[v]..+ ring_sizes[v]) */
@@ -59,15 +64,10 @@ size_t simplify_faces_at(const simplifier *s, simplify_edge edge);
 /* Moves b into a; faces that held both become degenerate. Returns the mean squared distance to the planes. */
 double simplify_collapse(simplifier *s, simplify_edge edge);
 
-/* ---------------------------------------------------------------- the choice of a pass (mesh_simplify.c) */
-
 /* The order in which edges are chosen: by cost, then by number. */
 static inline uint64_t simplify_rank(const simplifier *s, uint32_t edge)
 {
     return (uint64_t)s->keys[edge] << 32 | edge;
 }
-
-/* Fills chosen[n_chosen] with edges that may collapse together. */
-void simplify_choose(simplifier *s);
 
 #endif

@@ -1,5 +1,5 @@
-/* Screened Poisson reconstruction from top to bottom, its options and an estimate of its memory. */
-#include "mesh/poisson/poisson.h"
+/* The steps of a reconstruction in their order: points, octree, field, solve, surface, colours. */
+#include "mesh/poisson/poisson_reconstruct.h"
 
 #include "mesh/poisson/poisson_colors.h"
 #include "mesh/poisson/poisson_field.h"

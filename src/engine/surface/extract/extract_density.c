@@ -1,7 +1,7 @@
 /* Marching cubes of the density of a splat. */
 #include "base/context.h"
 #include "io/picture/image_write.h"
-#include "mesh/density/density_mesh.h"
+#include "mesh/density_mesh.h"
 #include "mesh/mesh_clean_vertices.h"
 #include "model/model.h"
 #include "surface/extract/extract_boxes.h"

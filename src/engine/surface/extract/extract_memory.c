@@ -7,7 +7,7 @@
 #include "surface/extract/surface_points.h"
 #include "surface/extract/surface_views.h"
 
-#include "mesh/poisson/poisson.h"
+#include "mesh/poisson/poisson_reconstruct.h"
 #include "surface/extract/point_cells.h"
 #include "surface/extract/view_maps.h"
 

@@ -6,7 +6,7 @@
 #include "base/select.h"
 #include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_support.h"
-#include "mesh/poisson/poisson.h"
+#include "mesh/poisson/poisson_reconstruct.h"
 #include "model/model.h"
 #include "surface/extract/extract_boxes.h"
 #include "surface/extract/extract_poisson.h"
