@@ -4,11 +4,11 @@
 #define SPLAT_TRAIN_STATE_H
 
 #include "model/model.h"
+#include "model/row_blocks.h"
+#include "ops/rest/rest.h"
 #include "scene/scene.h"
 #include "splatsmith/train.h"
 #include "train/memory/setup.h"
-#include "train/optimizer/deferred.h"
-#include "train/optimizer/rest_cache.h"
 #include "train/parts/binding.h"
 #include "train/photo_store.h"
 #include "train/ranks/shard_state.h"
@@ -23,6 +23,21 @@ enum {
 };
 
 #define SPLAT_MARKED_STEPS 3 /* sets of marks; a step's are read two steps later, when a device has long passed them */
+
+/* optimizer/deferred.h */
+typedef struct splat_deferral {
+    splat_row_blocks rows;    /* gradient, direction; of several views made, too: [n_rows] */
+    uint32_t n_rows;          /* the model's Gaussians, or 0: nothing is put off */
+    splat_block steps;
+    splat_deferred_rest rest; /* into these; the model's rest.deferred points here */
+} splat_deferral;
+
+/* optimizer/rest_cache.h */
+typedef struct splat_rest_caching {
+    splat_block block;
+    splat_rest_cache rows; /* into it; the model's rest.cache points here while there are slots */
+    int waits;             /* steps until memory is asked for */
+} splat_rest_caching;
 
 struct splat_trainer {
     splat_context *context;

@@ -8,6 +8,8 @@
 #include "train/density/density.h"
 #include "train/density/strategies.h"
 #include "train/memory/give_up.h"
+#include "train/optimizer/deferred.h"
+#include "train/optimizer/rest_cache.h"
 #include "train/parts/bound_rows.h"
 #include "train/parts/part.h"
 #include "train/parts/regularizer.h"

@@ -7,6 +7,7 @@
 #include "ops/filter3d/filter3d.h"
 #include "train/density/strategy.h"
 #include "train/memory/give_up.h"
+#include "train/optimizer/rest_cache.h"
 #include "train/parts/regularizer.h"
 #include "train/ranks/rows.h"
 #include "train/ranks/shards.h"

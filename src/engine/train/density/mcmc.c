@@ -11,6 +11,7 @@
 #include "train/density/prune_masked.h"
 #include "train/density/strategy.h"
 #include "train/optimizer/rates.h"
+#include "train/optimizer/rest_cache.h"
 #include "train/ranks/shards.h"
 #include "train/resize.h"
 

@@ -7,6 +7,8 @@
 #include "ops/shrink/shrink.h"
 #include "train/memory/choices.h"
 #include "train/memory/forms.h"
+#include "train/optimizer/deferred.h"
+#include "train/optimizer/rest_cache.h"
 #include "train/parts/bound_rows.h"
 #include "train/parts/regularizer.h"
 #include "train/ranks/shards.h"

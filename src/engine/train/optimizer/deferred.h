@@ -4,16 +4,7 @@
 #ifndef SPLAT_TRAIN_DEFERRED_H
 #define SPLAT_TRAIN_DEFERRED_H
 
-#include "model/row_blocks.h"
-#include "ops/rest/rest.h"
-#include "splatsmith/train.h"
-
-typedef struct splat_deferral {
-    splat_row_blocks rows;    /* gradient, direction; of several views made, too: [n_rows] */
-    uint32_t n_rows;          /* the model's Gaussians, or 0: nothing is put off */
-    splat_block steps;
-    splat_deferred_rest rest; /* into these; the model's rest.deferred points here */
-} splat_deferral;
+#include "train/state.h"
 
 /* Whether a run of these options keeps what a step of sh_rest is made of, on a backend that can: sh_rest and its
  * moments are on the device, and nothing but the photo's loss looks at the colours. In float32 the step is put off. In

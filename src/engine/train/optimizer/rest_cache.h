@@ -4,14 +4,7 @@
 #ifndef SPLAT_TRAIN_REST_CACHE_H
 #define SPLAT_TRAIN_REST_CACHE_H
 
-#include "ops/rest/rest.h"
-#include "splatsmith/train.h"
-
-typedef struct splat_rest_caching {
-    splat_block block;
-    splat_rest_cache rows; /* into it; the model's rest.cache points here while there are slots */
-    int waits;             /* steps until memory is asked for */
-} splat_rest_caching;
+#include "train/state.h"
 
 /* Before a step: makes the cache where a run has use for one, none is there, and memory is left. */
 void splat_rest_cache_prepare(splat_trainer *trainer);

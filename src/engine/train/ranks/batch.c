@@ -9,6 +9,7 @@
 #include "train/density/density.h"
 #include "train/density/prune_masked.h"
 #include "train/density/strategy.h"
+#include "train/optimizer/deferred.h"
 #include "train/parts/depths.h"
 #include "train/parts/regularizer.h"
 #include "train/ranks/report.h"

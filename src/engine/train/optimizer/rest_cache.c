@@ -2,7 +2,6 @@
 #include "train/optimizer/rest_cache.h"
 
 #include "model/rest.h"
-#include "train/state.h"
 
 #define MOST_SHARE 0.75 /* of all rows are kept at most: the more, the fewer cross the bus */
 #define LEAST_SHARE 32  /* fewer are not worth it */

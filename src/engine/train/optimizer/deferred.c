@@ -1,8 +1,6 @@
 /* The memory of steps that are put off. */
 #include "train/optimizer/deferred.h"
 
-#include "train/state.h"
-
 #define GRADIENT_WORDS 4
 #define DIRECTION_WORDS 3
 
