@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "line/line.h"
-#include "sample/sample_scene.h"
+#include "sample/sample_options.h"
 #include "scene/scene_options.h"
 
 /* A struct of options in splat_line_parts, and how the library judges it. */

@@ -10,8 +10,10 @@
 #include "mesh/files/mesh_io.h"
 #include "mesh/measure/reference_points.h"
 #include "mesh/mesh_bvh.h"
+#include "sample/sample_objects.h"
+#include "sample/sample_room.h"
 #include "sample/sample_scene.h"
-#include "sample/sample_work.h"
+#include "sample/sample_truth.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,9 @@
-/* The built-in scene `basic`: its cameras, its points and its truth. */
+/* Points lie on the surface by area; of the photos' points only those that a camera sees are kept. */
+#include "sample/sample_basic.h"
+
 #include "base/file.h"
 #include "io/ply/ply_points.h"
-#include "sample/sample_work.h"
+#include "sample/sample_dice.h"
 
 #include <stdlib.h>
 

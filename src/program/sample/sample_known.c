@@ -1,10 +1,11 @@
-/* What other programs know of the built-in scenes' depth: tracks of the points, as structure from motion finds them,
- * and maps of inverse depth with depth_params.json, as users of 3DGS have them. */
+/* The first photo of a track is drawn, so that tracks differ; a map holds the depth of the first surface. */
+#include "sample/sample_known.h"
+
 #include "base/file.h"
 #include "base/rng.h"
 #include "io/json.h"
 #include "io/picture/image_write.h"
-#include "sample/sample_work.h"
+#include "sample/sample_dice.h"
 
 #include <stdlib.h>
 #include <string.h>

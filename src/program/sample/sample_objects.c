@@ -1,17 +1,9 @@
-/* The built-in scene `objects`. */
-#include "sample/sample_layout.h"
+/* Things on a ground: what stands where, in which paint. */
+#include "sample/sample_objects.h"
+
+#include "sample/sample_dice.h"
 
 static const double pi = 3.14159265358979323846;
-
-splat_vec3 splat_sample_hue(double hue, double saturation, double brightness)
-{
-    double rgb[3];
-    for (int k = 0; k < 3; k++) { /* three humps a third of a turn apart */
-        double h = fmod(hue + (3 - k) / 3.0, 1), hump = fmin(fmax(fabs(6 * h - 3) - 1, 0), 1);
-        rgb[k] = brightness * (1 - saturation + saturation * hump);
-    }
-    return splat_vec3_make(rgb[0], rgb[1], rgb[2]);
-}
 
 /* ---------------------------------------------------------------- paints */
 

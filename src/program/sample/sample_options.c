@@ -1,6 +1,7 @@
-/* The options of the built-in scene: defaults and ranges, from include/splatsmith/sample_options.def. */
+/* Defaults and ranges, from include/splatsmith/sample_options.def. */
+#include "sample/sample_options.h"
+
 #include "io/option_text.h"
-#include "sample/sample_scene.h"
 
 #define SPLAT_ROW_SAMPLE_SCENE(type, name, field)                                                                      \
     SPLAT_ROW_CHOICE(type, name, field, splat_sample_scene, SPLAT_WORDS_SAMPLE_SCENE)

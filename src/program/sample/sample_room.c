@@ -1,5 +1,7 @@
-/* The built-in scene `room`. */
-#include "sample/sample_layout.h"
+/* Walls and furniture, and the light in the room. */
+#include "sample/sample_room.h"
+
+#include "sample/sample_dice.h"
 
 static const double pi = 3.14159265358979323846;
 static const double half_x = 3, half_z = 2, room_height = 3;

@@ -5,8 +5,6 @@
 #include "base/error.h"
 #include "splatsmith/sample.h"
 
-/* Whether every number of the options is possible. ARGUMENT, naming the first that is not. */
-splat_status splat_sample_options_check(const splat_sample_options *options, splat_error *error);
 /* What splat_sample_write does. The same options give the same bytes for any number of threads. On failure everything
  * that was written is removed again. */
 splat_status splat_sample_scene_write(const char *folder, const splat_sample_options *options, int threads,
