@@ -1,7 +1,7 @@
 /* Finding cameras with a stand-in for colmap: what every version is told, faults and what is said of them, resuming.
  * The real one is asked in tests/cli/test_colmap_recipe.c. */
 #include "cameras_fixture.h"
-#include "capture/cameras_parts.h"
+#include "capture/colmap_stages.h"
 #include "io/picture/image_write.h"
 
 #include "base/clock.h"

@@ -1,11 +1,13 @@
 /* Finding the cameras of photos, top to bottom: what there is, what was done before, the stages, what came of it. */
-#include "capture/cameras_parts.h"
-#include "io/colmap/colmap_read.h"
-
 #include "base/file.h"
 #include "base/options.h"
 #include "base/plural.h"
+#include "capture/cameras_parts.h"
+#include "capture/cameras_state.h"
+#include "capture/cameras_video.h"
+#include "capture/colmap_stages.h"
 #include "capture/video.h"
+#include "io/colmap/colmap_read.h"
 #include "io/json.h"
 #include "io/metashape/metashape.h"
 #include "io/opensfm/opensfm.h"
@@ -20,6 +22,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #define LEAST_PHOTOS 3
@@ -181,6 +184,62 @@ static void choose_matcher(splat_cameras_work *work)
         splat_cameras_say(work, SPLAT_LOG_NOTICE, "of more than %zu photos neighbours by name are compared; when their "
                           "names say nothing of where they were taken, a vocabulary tree finds those that look alike "
                           "(`vocab_tree`), and `matcher exhaustive` compares all", most);
+}
+
+/* ---------------------------------------------------------------- poses of other programs that are none */
+
+/* Users must hear of them before COLMAP begins. */
+#define N_NAMED_POSES 5 /* a folder may have a JSON for each photo */
+
+static const struct {
+    const char *ending, *reason;
+} kinds[] = {
+    {".xml", "its first 4 KiB do not have the elements <document and <chunk of Metashape"},
+    {".csv", "its first 4 KiB have no line that begins with #name, the header of RealityCapture"},
+    {".json", "poses are read from transforms.json, transforms_train.json, metadata.json and reconstruction.json"},
+};
+#define N_KINDS (sizeof kinds / sizeof kinds[0])
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t length = strlen(name), n = strlen(ending);
+    return length > n && strcasecmp(name + length - n, ending) == 0;
+}
+
+/* The reason why the file is not read: what the system says, else what its kind lacks. */
+static splat_status say_refused(const splat_cameras_work *work, const char *name, const char *usual,
+                                splat_error *error)
+{
+    char *path = splat_format("%s/%s", work->options->source, name);
+    splat_error problem;
+    FILE *stream;
+    uint64_t size;
+    if (!path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    bool is_open = splat_file_open_stream(path, &stream, &size, &problem) == SPLAT_OK;
+    if (is_open) fclose(stream);
+    splat_cameras_say(work, SPLAT_LOG_WARNING, "no poses are read from %s: %s. If it holds the poses of the photos, "
+                      "export it again; COLMAP looks for the cameras instead", path, is_open ? usual : problem.message);
+    free(path);
+    return SPLAT_OK;
+}
+
+static splat_status say_refused_poses(const splat_cameras_work *work, splat_error *error)
+{
+    const char *source = work->options->source;
+    char **names;
+    size_t n, n_refused = 0;
+    SPLAT_TRY(splat_folder_list(source, &names, &n, error));
+    splat_status status = SPLAT_OK;
+    for (size_t kind = 0; kind < N_KINDS; kind++)
+        for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
+            if (!ends_with(names[i], kinds[kind].ending)) continue;
+            if (n_refused++ < N_NAMED_POSES) status = say_refused(work, names[i], kinds[kind].reason, error);
+        }
+    splat_names_free(names, n);
+    if (status == SPLAT_OK && n_refused > N_NAMED_POSES)
+        splat_cameras_say(work, SPLAT_LOG_WARNING, "%zu more .xml, .csv and .json files of %s hold no poses that are "
+                          "read", n_refused - N_NAMED_POSES, source);
+    return status;
 }
 
 /* ---------------------------------------------------------------- the folder */
@@ -371,7 +430,7 @@ static splat_status find(splat_cameras_work *work, splat_cameras_info *info, spl
     SPLAT_TRY(splat_cameras_state_settle(work, false, error));
     info->is_done_before = is_all_done(work);
     bool is_without_poses = !work->is_video && splat_cameras_are_needed(work->options->source, work->options->images);
-    if (!info->is_done_before && is_without_poses) SPLAT_TRY(splat_cameras_say_refused_poses(work, error));
+    if (!info->is_done_before && is_without_poses) SPLAT_TRY(say_refused_poses(work, error));
     if (!info->is_done_before) SPLAT_TRY(run_stages(work, error));
     SPLAT_TRY(tidy(work, error));
     SPLAT_TRY(link_images(work, error));

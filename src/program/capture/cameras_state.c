@@ -1,6 +1,5 @@
-/* The folder of a scene whose cameras are looked for, and cameras.json: what it is made of, and which stages are
- * complete. A stage is noted only when its result is whole, so nothing half-written is taken for finished. */
-#include "capture/cameras_parts.h"
+/* A stage is noted only when its result is whole, so nothing half-written is taken for finished. */
+#include "capture/cameras_state.h"
 
 #include "base/file.h"
 #include "io/json.h"

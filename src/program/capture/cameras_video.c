@@ -1,9 +1,10 @@
-/* The photos of a video: frames in SCENE/images, made once, and again when the video or their number is another. */
-#include "capture/cameras_parts.h"
+/* Frames in SCENE/images, made once, and again when the video or their number is another. */
+#include "capture/cameras_video.h"
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/plural.h"
+#include "capture/cameras_state.h"
 #include "capture/video.h"
 #include "io/json.h"
 

@@ -1,5 +1,5 @@
-/* One command of COLMAP: its words, its log, its lines as progress, and why it failed. */
-#include "capture/cameras_parts.h"
+/* The lines of a command go to the log as they come; the last ones are kept for the error. */
+#include "capture/colmap_run.h"
 
 #include "base/file.h"
 
