@@ -28,6 +28,12 @@ typedef enum splat_undistort {
 } splat_undistort;
 #define SPLAT_WORDS_UNDISTORT "auto|off|crop|all"
 
+/* Which photos `eval` holds out. EVERY: what the scene says, or test_camera_count or every n-th photo by name. SECTOR:
+ * neighbours on the way around the scene, so that no photo is trained on near most of them. SPREAD: equally many with
+ * equally many photos between them on that way; the control of SECTOR. */
+typedef enum splat_split_rule { SPLAT_SPLIT_EVERY, SPLAT_SPLIT_SECTOR, SPLAT_SPLIT_SPREAD } splat_split_rule;
+#define SPLAT_WORDS_SPLIT_RULE "every|sector|spread"
+
 typedef struct splat_scene_options {
     size_t size;
     const char *source_path;   /* the folder of the scene; required */
@@ -59,6 +65,10 @@ typedef struct splat_scene_options {
                                   with sfm_depth_weight */
     bool strict;               /* a photo that is absent, or cannot be read, is an error; false (default): up to a tenth
                                   of the photos are left out, with a warning that names them */
+    splat_split_rule split;    /* with eval: EVERY (default). SECTOR and SPREAD ignore the scene's own test photos; they
+                                  hold out test_camera_count photos, or one in llffhold (rounded up) */
+    int sector;                /* with SECTOR and SPREAD: which of three sets, 0 (default) to 2. The sectors begin at
+                                  0, 1/3 and 2/3 of the way around */
 } splat_scene_options;
 
 typedef struct splat_scene_info {

@@ -113,6 +113,12 @@ class Undistort(IntEnum):
     ALL = 3
 
 
+class SplitRule(IntEnum):
+    EVERY = 0
+    SECTOR = 1
+    SPREAD = 2
+
+
 class splat_scene_options(Structure):
     pass
 
@@ -520,6 +526,8 @@ splat_scene_options._fields_ = [
     ("depths", c_char_p),
     ("sfm_depth", c_bool),
     ("strict", c_bool),
+    ("split", c_int),
+    ("sector", c_int),
 ]
 splat_scene_info._fields_ = [
     ("format", c_char_p),

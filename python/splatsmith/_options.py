@@ -49,6 +49,8 @@ class SceneOptions(TypedDict, total=False):
     depths: PathLike
     sfm_depth: bool
     strict: bool
+    split: Union[str, _c.SplitRule]
+    sector: int
 
 
 class CleanOptions(TypedDict, total=False):
@@ -266,7 +268,7 @@ class ViewerOptions(TypedDict, total=False):
 ENUM_FIELDS: Dict[str, Dict[str, Type[IntEnum]]] = {
     "splat_error": {"status": _c.Status},
     "splat_context_options": {"fragmentation": _c.Fragmentation},
-    "splat_scene_options": {"mask_mode": _c.MaskMode, "undistort": _c.Undistort},
+    "splat_scene_options": {"mask_mode": _c.MaskMode, "undistort": _c.Undistort, "split": _c.SplitRule},
     "splat_model_info": {"render_mode": _c.RenderMode},
     "splat_array": {"type": _c.ArrayType},
     "splat_model_values": {"render_mode": _c.RenderMode},

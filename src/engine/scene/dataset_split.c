@@ -1,5 +1,6 @@
-/* Which views are held out. In this order: a split file; without eval nothing; the scene's own test list; list_test.txt
- * or test.txt; a number of evenly spread views; every n-th view. */
+/* Which views are held out. In this order: a split file; without eval nothing; a sector of the cameras, or its control;
+ * the scene's own test list; list_test.txt or test.txt; a number of evenly spread views; every n-th view. */
+#include "scene/camera_ring.h"
 #include "scene/dataset_lost.h"
 #include "scene/dataset_parts.h"
 #include "scene/dataset_split.h"
@@ -191,11 +192,65 @@ static void apply_count(const splat_dataset *dataset, size_t count, uint8_t *mar
         mark_photo(dataset, (size_t)rint((double)i * (double)(n - 1) / (double)(count - 1)), marks);
 }
 
+/* The pose of a photo; of one that is cut into crops, that of its lens. */
+static splat_ring_camera ring_camera(const splat_source_view *view, uint32_t photo)
+{
+    splat_ring_camera camera = {.photo = photo};
+    double rows[3][3] = {{0}}; /* world to camera: right, down, forward */
+    for (int r = 0; r < 3; r++)
+        for (int k = 0; k < 3; k++) {
+            camera.center[k] -= view->rotation[3 * r + k] * view->translation[r];
+            if (!view->n_crops) rows[r][k] = view->rotation[3 * r + k];
+            for (int j = 0; j < 3 && view->n_crops; j++)
+                rows[r][k] += view->cut.turn[3 * j + r] * view->rotation[3 * j + k];
+        }
+    for (int k = 0; k < 3; k++) {
+        camera.axis[k] = rows[2][k];
+        camera.up[k] = -rows[1][k];
+    }
+    return camera;
+}
+
+/* Of n photos on the way around: `count` neighbours, or `count` with equally many between them. Set s of three begins a
+ * third of the way, or of the distance between two, after set s - 1. */
+static void mark_ring(const splat_dataset *dataset, const splat_ring_camera *ring, size_t count,
+                      const splat_scene_options *options, uint8_t *marks)
+{
+    const size_t n = dataset->n_photos, set = (size_t)options->sector;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = options->split == SPLAT_SPLIT_SECTOR ? (set * n / 3 + i) % n : (3 * i + set) * n / (3 * count);
+        mark_photo(dataset, ring[at].photo, marks);
+    }
+}
+
+static splat_status apply_ring(const splat_dataset *dataset, const splat_source *source,
+                               const splat_scene_options *options, uint8_t *marks, splat_error *error)
+{
+    const size_t n = dataset->n_photos, hold = (size_t)options->llffhold;
+    size_t n_ring = 0, count = options->test_camera_count >= 0 ? (size_t)options->test_camera_count
+                                                               : n / hold + (n % hold > 0);
+    if (count > n) count = n;
+    splat_ring_camera *ring = malloc((n + 1) * sizeof *ring);
+    if (!ring) return fail_memory(error);
+    splat_status status = SPLAT_OK;
+    for (size_t i = 0; i < dataset->n_views && status == SPLAT_OK; i++) {
+        if (dataset->views[i].is_lower_scale)
+            status = splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "`split sector` and `split spread` choose photos by "
+                                "their cameras, and this scene has each photo in several sizes; use `split every`");
+        if (source->views[i].crop == 0) ring[n_ring++] = ring_camera(&source->views[i], dataset->views[i].photo);
+    }
+    if (status == SPLAT_OK) status = splat_camera_ring_sort(ring, n_ring, error);
+    if (status == SPLAT_OK) mark_ring(dataset, ring, count, options, marks);
+    free(ring);
+    return status;
+}
+
 static splat_status apply_rules(const splat_dataset *dataset, const splat_source *source, const name_index *index,
                                 const splat_scene_options *options, uint8_t *marks, const splat_dataset_log *log,
                                 splat_error *error)
 {
     if (!options->eval) return SPLAT_OK;
+    if (options->split != SPLAT_SPLIT_EVERY) return apply_ring(dataset, source, options, marks, error);
     if (source->has_split) {
         for (size_t i = 0; i < dataset->n_views; i++)
             if (source->views[i].is_test) marks[i] = IN_TEST;

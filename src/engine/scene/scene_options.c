@@ -12,6 +12,8 @@
     SPLAT_ROW_CHOICE(type, name, field, splat_mask_mode, SPLAT_WORDS_MASK_MODE)
 #define SPLAT_ROW_UNDISTORT(type, name, field)                                                                         \
     SPLAT_ROW_CHOICE(type, name, field, splat_undistort, SPLAT_WORDS_UNDISTORT)
+#define SPLAT_ROW_SPLIT_RULE(type, name, field)                                                                        \
+    SPLAT_ROW_CHOICE(type, name, field, splat_split_rule, SPLAT_WORDS_SPLIT_RULE)
 
 static const splat_option rows[] = {
 #define SPLAT_OPTION(field, kind, start, range, saved)                                                                 \

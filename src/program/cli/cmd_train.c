@@ -33,9 +33,10 @@ static bool options_agree(const splat_line *line)
 
 static void tell_without_effect(const splat_line *line)
 {
-    static const char *const of_split[] = {"llffhold", "test_camera_count"};
-    if (!line->scene->eval && !line->training->eval_only && splat_line_first_given(line, of_split, 2))
+    static const char *const of_split[] = {"llffhold", "test_camera_count", "split", "sector"};
+    if (!line->scene->eval && !line->training->eval_only && splat_line_first_given(line, of_split, 4))
         cli_notice("without --eval no test views are held out");
+    if (line->scene->split == SPLAT_SPLIT_EVERY) cli_tell_unused(line, "sector", " with --split every");
     if (line->output->experiment_name && line->model->model_path)
         cli_notice("--experiment_name has no effect: -m names the model folder");
 }

@@ -56,6 +56,7 @@
 #define LINE_SH_STORAGE(at, ...) WORD(at, splat_sh_storage, SPLAT_WORDS_SH_STORAGE)
 #define LINE_OPTIMIZER_STORAGE(at, ...) WORD(at, splat_optimizer_storage, SPLAT_WORDS_OPTIMIZER_STORAGE)
 #define LINE_MASK_MODE(at, ...) WORD(at, splat_mask_mode, SPLAT_WORDS_MASK_MODE)
+#define LINE_SPLIT_RULE(at, ...) WORD(at, splat_split_rule, SPLAT_WORDS_SPLIT_RULE)
 #define LINE_UNDISTORT(at, ...) WORD(at, splat_undistort, SPLAT_WORDS_UNDISTORT)
 #define LINE_SAMPLE_SCENE(at, ...) WORD(at, splat_sample_scene, SPLAT_WORDS_SAMPLE_SCENE)
 #define LINE_SAMPLE_DISTORTION(at, ...) WORD(at, splat_sample_distortion, SPLAT_WORDS_SAMPLE_DISTORTION)

@@ -1,0 +1,46 @@
+/* `--split sector` from outside: a training holds a sector out, and commands on its model hold out the same one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "cli_fixture.h"
+
+#include <unistd.h>
+
+static void a_model_keeps_its_sector(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "", "sample", "ring", "--width", "24", "--height", "18", "--cameras", "9", "--points", "100",
+            "--truth_points", "10", "--supersample", "1");
+    RUN_OUT(0, "7 train and 2 test views", "train", "-s", "ring", "-m", "model", "--eval", "--split", "sector",
+            "--sector", "1", "--iterations", "2", "--backend", "cpu");
+    assert_true(file_contains("model/cfg_args", "split='sector'") && file_contains("model/cfg_args", "sector=1"));
+    assert_int_equal(unlink("model/split.json"), 0); /* the copy next to the splat stays: it says what was trained on */
+    RUN_OUT(0, "PSNR", "eval", "-m", "model", "--backend", "cpu");
+    RUN_ERR(2, "was trained on", "eval", "-m", "model", "--split", "every", "--backend", "cpu");
+    RUN_ERR(2, "was trained on", "eval", "-m", "model", "--sector", "2", "--backend", "cpu");
+}
+
+static void a_sector_without_effect_is_reported(void **state)
+{
+    (void)state;
+    RUN_ERR(0, "--sector has no effect with --split every", "train", "-s", "ring", "-m", "plain", "--eval", "--sector",
+            "1", "--iterations", "1", "--backend", "cpu");
+    RUN_ERR(0, "without --eval no test views are held out", "train", "-s", "ring", "-m", "all", "--split", "spread",
+            "--iterations", "1", "--backend", "cpu");
+    RUN_ERR(2, "every|sector|spread", "train", "-s", "ring", "--split", "half");
+}
+
+int main(void)
+{
+    if (!has_binary()) return 0;
+    if (!enter_work_folder()) return 1;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_model_keeps_its_sector),
+        cmocka_unit_test(a_sector_without_effect_is_reported),
+    };
+    return cmocka_run_group_tests_name("cli_split", tests, NULL, NULL);
+}
