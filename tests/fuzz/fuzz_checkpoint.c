@@ -1,9 +1,11 @@
 /* Checkpoints: as they come, then with the checksums made right, which a fuzzer does not guess; into a trainer. */
 #include "fuzz.h"
 
+#include "io/tensor/tensor_file.h"
 #include "run/checkpoint/checkpoint.h"
 #include "splatsmith.h"
 
+#include <jansson.h>
 #include <zlib.h>
 
 static splat_trainer *trainer;
