@@ -211,9 +211,8 @@ static void put_metrics(object o, const splat_metrics *m)
     put_real(o, "PSNR_per_channel", m->psnr_per_channel);
     put_real(o, "SSIM", m->ssim);
     put_real(o, "L1", m->l1);
-    if (!m->lpips_net) return;
-    put_real(o, "LPIPS", m->lpips);
-    put_text(o, "lpips_net", m->lpips_net);
+    put_real(o, "LPIPS", m->lpips_net ? m->lpips : (double)NAN);
+    if (m->lpips_net) put_text(o, "lpips_net", m->lpips_net);
 }
 
 static void put_quality(object root, const splat_bench_result *r)

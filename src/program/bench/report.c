@@ -99,8 +99,8 @@ static void put_markdown(FILE *out, const char *text)
 
 static const char legend[] =
     "ms/iter: mean with its 95 % interval (batch means). vs: times as fast; ~ where the difference may be chance. "
-    "VRAM: the most reserved in named blocks. The verdict compares with the row before; another machine, scene or size "
-    "cannot be compared.";
+    "VRAM: the most reserved in named blocks. -: not measured. The verdict compares with the row before; another "
+    "machine, scene or size cannot be compared.";
 
 /* What is to be known of a row: what it was measured with that the row before was not, and its clocks. */
 typedef struct note_list {

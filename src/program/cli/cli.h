@@ -71,9 +71,13 @@ int cli_context_create(const splat_line *line, splat_context **context);
 
 /* The words of a command line as a shell takes them; the caller frees. NULL when memory is exhausted. */
 char *cli_command_text(char **words);
-/* LPIPS for the evaluations of a context, when it is asked for or, unless --enable_lpips says otherwise, `on`. Missing
- * weights are a notice, and *lpips stays NULL. Destroy it before the context. Returns an exit code. */
-int cli_lpips_open(const splat_line *line, splat_context *context, bool on, splat_lpips **lpips);
+/* LPIPS for the evaluations of a context, unless --enable_lpips says otherwise. Missing weights are a notice, and
+ * *lpips stays NULL. Destroy it before the context. Returns an exit code. */
+int cli_lpips_open(const splat_line *line, splat_context *context, splat_lpips **lpips);
+/* The same for a training, whose memory it shares: if it is asked for, or if the scene has test views and no
+ * --vram_limit was given. */
+int cli_lpips_open_training(const splat_line *line, splat_context *context, const splat_scene *scene,
+                            splat_lpips **lpips);
 /* A model with the scene it belongs to, as eval, render and contact-sheet need them. */
 typedef struct cli_session {
     splat_context *context;

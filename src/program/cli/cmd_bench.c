@@ -58,7 +58,7 @@ static void print_gpu(const splat_bench_gpu *gpu)
 
 static void print_quality(const splat_metrics *m, int iteration)
 {
-    char lpips[64] = "";
+    char lpips[64] = ", LPIPS not measured";
     if (m->n_views == 0) {
         cli_notice("no quality was measured: without --eval there are no test views");
         return;
@@ -229,7 +229,8 @@ static int run_training(bench *b, const splat_bench_note *note)
     if (splat_trainer_create(b->session.context, b->session.scene, &train, &b->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
     code = load_state(b);
-    if (code == CLI_OK) code = cli_lpips_open(b->line, b->session.context, false, &b->session.lpips);
+    if (code == CLI_OK)
+        code = cli_lpips_open_training(b->line, b->session.context, b->session.scene, &b->session.lpips);
     if (code != CLI_OK) return code;
     b->line->bench->options.lpips = b->session.lpips;
     if (splat_line_given(b->line, "test_iterations")) {

@@ -7,16 +7,16 @@
 
 #include <string.h>
 
-static void print_heading(bool has_lpips)
+static void print_heading(void)
 {
-    cli_say("%-12s %5s  %19s  %18s  %8s  %8s%s", "set", "views", "PSNR (all channels)", "PSNR (per channel)", "SSIM",
-            "L1", has_lpips ? "     LPIPS" : "");
+    cli_say("%-12s %5s  %19s  %18s  %8s  %8s     LPIPS", "set", "views", "PSNR (all channels)", "PSNR (per channel)",
+            "SSIM", "L1");
 }
 
 static void print_row(const char *set, const splat_metrics *m)
 {
     if (m->n_views == 0) return;
-    char lpips[64] = "";
+    char lpips[64] = "  not measured";
     if (m->lpips_net) snprintf(lpips, sizeof lpips, "  %8.4f (%s)", m->lpips, m->lpips_net);
     char masked[80] = "";
     if (m->n_masked) cli_masked_words(m, masked, sizeof masked);
@@ -91,7 +91,7 @@ static int measure(cli_session *session, const splat_line *line, const char *var
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%s", session->ply);
-    print_heading(test.lpips_net || train.lpips_net);
+    print_heading();
     print_row("test", &test);
     print_row("train sample", &train);
     print_corrected("test", &test);
@@ -133,7 +133,7 @@ static int evaluate(const splat_line *line)
     if (line->eval->diffuse_only) model.reduce_sh_degree = 0;
     own.model = &model;
     int code = cli_session_open(&session, &own, true);
-    if (code == CLI_OK) code = cli_lpips_open(line, session.context, true, &session.lpips);
+    if (code == CLI_OK) code = cli_lpips_open(line, session.context, &session.lpips);
     if (code == CLI_OK) code = measure(&session, line, name_variant(&session, line, variant));
     cli_session_close(&session);
     return code;
@@ -193,7 +193,7 @@ static int measure_mesh(cli_session *session, const splat_line *line)
     if (status == SPLAT_OK && line->model->model_path) status = write_sugar_results(session, line, size, &test, &error);
     if (status != SPLAT_OK) return cli_report(&error);
     cli_say("%s", line->model->mesh_file);
-    print_heading(test.all.lpips_net != NULL);
+    print_heading();
     print_row("test", &test.all);
     print_row("covered", &test.covered);
     cli_say("the mesh covers %.2f %% of the test views' %spixels", 100 * test.coverage,
@@ -208,7 +208,7 @@ static int evaluate_mesh(const splat_line *line)
     cli_session session = {0};
     int code = cli_context_create(line, &session.context);
     if (code == CLI_OK) code = cli_session_open_scene(&session, line, true);
-    if (code == CLI_OK) code = cli_lpips_open(line, session.context, true, &session.lpips);
+    if (code == CLI_OK) code = cli_lpips_open(line, session.context, &session.lpips);
     if (code == CLI_OK) code = measure_mesh(&session, line);
     cli_session_close(&session);
     return code;

@@ -254,33 +254,56 @@ int cli_session_open_points(cli_session *session, const splat_line *line)
     return set_render_mode(session, line);
 }
 
-/* How to get weights is said once: not again by this command, nor where `eval` has been before. */
-static void tell_no_lpips(const splat_line *line, const splat_error *error)
+static bool asks_for_lpips(const splat_line *line)
+{
+    static const char *const of_lpips[] = {"enable_lpips", "lpips_net", "lpips_weights"};
+    return splat_line_first_given(line, of_lpips, 3);
+}
+
+/* How to get weights is said once: not again by this command, nor where `eval` has been before; and only to who asks
+ * for LPIPS or a measurement, not with every training. */
+static void tell_no_lpips(const splat_line *line, bool in_full, const splat_error *error)
 {
     static bool told;
     char text[sizeof error->message + 64], results[CLI_PATH_MAX];
     snprintf(results, sizeof results, "%.4000s/results.json", line->model->model_path ? line->model->model_path : "");
-    if (told || (line->model->model_path && cli_path_exists(results)))
+    if (told || !in_full || (line->model->model_path && cli_path_exists(results)))
         cli_notice("LPIPS is not measured: it has no weights (docs/files.md)");
     else
         cli_notice("%s", cli_library_text(error->message, text, sizeof text));
     told = true;
 }
 
-int cli_lpips_open(const splat_line *line, splat_context *context, bool on, splat_lpips **lpips)
+static int open_lpips(const splat_line *line, splat_context *context, bool on, bool in_full, splat_lpips **lpips)
 {
-    static const char *const of_lpips[] = {"lpips_net", "lpips_weights"};
     const splat_lpips_options *options = &line->lpips->options;
     splat_error error;
-    bool is_on = on || splat_line_first_given(line, of_lpips, 2);
+    bool is_on = on || asks_for_lpips(line);
     *lpips = NULL;
     splat_line_put_given(line, &line->lpips->enable, sizeof is_on, &is_on);
     if (!is_on) return CLI_OK;
     splat_status status = splat_lpips_create(context, options, lpips, &error);
     if (status == SPLAT_OK) return CLI_OK;
     if (status != SPLAT_ERROR_IO || options->weights) return cli_report(&error);
-    tell_no_lpips(line, &error); /* everything but LPIPS is measured */
+    tell_no_lpips(line, in_full, &error); /* everything but LPIPS is measured */
     return CLI_OK;
+}
+
+int cli_lpips_open(const splat_line *line, splat_context *context, splat_lpips **lpips)
+{
+    return open_lpips(line, context, true, true, lpips);
+}
+
+int cli_lpips_open_training(const splat_line *line, splat_context *context, const splat_scene *scene,
+                            splat_lpips **lpips)
+{
+    splat_scene_info info;
+    splat_scene_get_info(scene, &info);
+    const bool is_asked = asks_for_lpips(line), is_limited = splat_line_given(line, "vram_limit");
+    if (info.n_test && is_limited && !is_asked)
+        cli_notice("LPIPS is not measured: its weights would take memory that --vram_limit grants the training; "
+                   "--enable_lpips measures it all the same");
+    return open_lpips(line, context, info.n_test && !is_limited, is_asked, lpips);
 }
 
 void cli_note_memory(cli_outcome *outcome, const splat_context *context)

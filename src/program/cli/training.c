@@ -402,7 +402,7 @@ static int serve(cli_training *j)
 int cli_training_run(cli_training *j, const splat_line *line)
 {
     if (cli_ranks_is_worker(line)) return serve(j);
-    int code = cli_lpips_open(line, j->context, false, &j->lpips);
+    int code = cli_lpips_open_training(line, j->context, j->scene, &j->lpips);
     if (code == CLI_OK) code = start_monitor(j, line);
     j->run_options.monitor = j->monitor;
     j->run_options.lpips = j->lpips;

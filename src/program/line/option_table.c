@@ -391,7 +391,7 @@ const splat_line_option splat_line_options[] = {
      "write a checkpoint every N steps and keep the newest two; 0: none; the second in a row that cannot be written "
      "ends the run with exit code 3", NULL},
     {"enable_lpips", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, STAGE(SAVING), FLAG(lpips.enable),
-     "measure LPIPS too, when there are weights for it", "True for eval, False for train and bench"},
+     "measure LPIPS too, when there are weights for it", "True, but for trainings with --vram_limit"},
     {"lpips_net", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, ADVANCED(SAVING),
      CHOICE(lpips.options.net, "vgg|alex|squeeze"),
      "the network of LPIPS", NULL},

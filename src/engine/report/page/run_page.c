@@ -90,9 +90,8 @@ static void put_quality(FILE *out, const splat_run_page *page)
     put_tile(out, what, text);
     snprintf(text, sizeof text, "%.4f", e->ssim);
     put_tile(out, "SSIM", text);
-    if (!isfinite(e->lpips)) return;
     snprintf(text, sizeof text, "%.4f", e->lpips);
-    put_tile(out, "LPIPS", text);
+    put_tile(out, "LPIPS", isfinite(e->lpips) ? text : "not measured");
 }
 
 /* The median, which evaluations and a slow start do not move. */
