@@ -52,9 +52,10 @@ law program/sample base math io scene
 law program/bench base math io scene model backend ops train report measure run
 law program/viewer base math io scene model backend ops mesh train
 law program/line base io mesh measure bench
-law program/pipeline base model
+law program/stage base io report line
+law program/pipeline base model stage
 law program/cli base math io scene model mesh texture train distributed report measure run surface backend ops bench \
-    capture sample viewer line pipeline
+    capture sample viewer line stage pipeline
 
 # ---------------------------------------------------------------- circles of files
 # x.c, x.h, x.cu and so on are one unit, src/folder/x; a table, x.def, is one by itself. Arrows are lines "unit unit why".

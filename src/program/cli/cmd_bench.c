@@ -2,7 +2,8 @@
 #include "cli.h"
 #include "progress.h"
 #include "ranks.h"
-#include "vram.h"
+#include "stage/memory.h"
+#include "stage/ranks.h"
 #include "bench/json.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@
 /* What one run holds. */
 typedef struct bench {
     splat_line *line;        /* as given, with what the model folder says */
-    cli_session session;     /* training: without a model */
+    splat_session session;   /* training: without a model */
     splat_trainer *trainer;
     splat_workers *workers; /* with several GPUs: the other ranks */
     splat_bench_result result;
@@ -29,7 +30,7 @@ static void print_block(void *user, const char *owner, const char *name, size_t 
 {
     int *n_shown = user;
     char size[32];
-    if ((*n_shown)++ < N_SHOWN_BLOCKS) cli_say("%-24s %10s  %s", name, cli_bytes(bytes, size), owner);
+    if ((*n_shown)++ < N_SHOWN_BLOCKS) cli_say("%-24s %10s  %s", name, splat_bytes(bytes, size), owner);
 }
 
 static void print_memory(const char *phase, const splat_bench_memory *memory)
@@ -38,11 +39,11 @@ static void print_memory(const char *phase, const splat_bench_memory *memory)
     bool has_driver = memory->overhead_bytes > 0, is_counted = isfinite(memory->process_bytes);
     if (memory->peak_bytes == 0) return;
     cli_say("memory, %s: %s allocated, %s reserved, %s at most%s%s%s%s", phase,
-            cli_bytes(memory->allocated_bytes, allocated), cli_bytes(memory->named_bytes, reserved),
-            cli_bytes(memory->peak_bytes, peak), has_driver ? "; beside them the driver's " : "",
-            has_driver ? cli_bytes(memory->overhead_bytes, overhead) : "",
+            splat_bytes(memory->allocated_bytes, allocated), splat_bytes(memory->named_bytes, reserved),
+            splat_bytes(memory->peak_bytes, peak), has_driver ? "; beside them the driver's " : "",
+            has_driver ? splat_bytes(memory->overhead_bytes, overhead) : "",
             is_counted ? "; the driver counts at most " : "",
-            is_counted ? cli_bytes((size_t)memory->process_bytes, process) : "");
+            is_counted ? splat_bytes((size_t)memory->process_bytes, process) : "");
 }
 
 static void print_gpu(const splat_bench_gpu *gpu)
@@ -64,7 +65,7 @@ static void print_quality(const splat_metrics *m, int iteration)
         return;
     }
     if (m->lpips_net) snprintf(lpips, sizeof lpips, ", LPIPS %.4f (%s)", m->lpips, m->lpips_net);
-    cli_say("%zu test view%s after iteration %d: PSNR %.3f, SSIM %.4f, L1 %.5f%s", m->n_views, cli_plural(m->n_views),
+    cli_say("%zu test view%s after iteration %d: PSNR %.3f, SSIM %.4f, L1 %.5f%s", m->n_views, splat_plural(m->n_views),
             iteration, m->psnr, m->ssim, m->l1, lpips);
 }
 
@@ -90,8 +91,9 @@ static void print_result(const bench *b)
     char time[32], host[32];
     int n_shown = 0;
     cli_say("%.1f it/s: %.3f ms a step (median %.3f, min %.3f, max %.3f, p95 %.3f, p99 %.3f, deviation %.3f); 30,000 "
-            "steps in %s", r->iterations_per_second, r->step.mean, r->step.median, r->step.min, r->step.max,
-            r->step.p95, r->step.p99, r->step.standard_deviation, cli_duration(r->seconds_to_30k, time));
+            "steps in %s",
+            r->iterations_per_second, r->step.mean, r->step.median, r->step.min, r->step.max, r->step.p95, r->step.p99,
+            r->step.standard_deviation, splat_duration(r->seconds_to_30k, time));
     if (r->step.n_batches)
         cli_say("the mean lies between %.3f and %.3f ms with 95 %% confidence (%d batches)", r->step.mean_low,
                 r->step.mean_high, r->step.n_batches);
@@ -100,11 +102,11 @@ static void print_result(const bench *b)
     cli_say("iterations %d to %d: training loss %.5f; %zu Gaussians of mean opacity %.3f, %.0f visible, %.0f instances",
             r->first_iteration, r->first_iteration + (int)r->step.n - 1, r->loss, r->n_gaussians_last, r->mean_opacity,
             r->n_visible, r->n_instances);
-    cli_ranks_print(r->ranks, r->n_ranks);
+    splat_ranks_say(cli_talk(), r->ranks, r->n_ranks);
     print_memory("training", &r->training);
     print_memory("evaluating", &r->evaluation);
     if (isfinite(r->host_peak_bytes))
-        cli_say("memory of the host: %s at most", cli_bytes((size_t)r->host_peak_bytes, host));
+        cli_say("memory of the host: %s at most", splat_bytes((size_t)r->host_peak_bytes, host));
     splat_context_visit_memory_blocks(b->session.context, print_block, &n_shown);
     print_gpu(&r->gpu);
     for (size_t i = 0; i < r->n_evaluations; i++)
@@ -218,13 +220,14 @@ static int run_training(bench *b, const splat_bench_note *note)
 {
     splat_error error;
     splat_train_options train;
-    int code = cli_ranks_count_gpus(b->line);
+    int code = cli_end(splat_ranks_count_gpus(b->line, &error), &error);
     if (code == CLI_OK) code = open_scene(b);
     if (code != CLI_OK) return code;
     apply_model(b);
-    cli_asked_steps(b->line, &train);
-    code = cli_plan_training(b->line, b->session.context, b->session.scene, 0, &train);
-    if (code == CLI_OK) code = cli_ranks_start_gpus(b->line, b->session.scene, &train, &b->workers);
+    splat_stage_asked_steps(b->line, &train);
+    code = cli_end(splat_stage_plan(b->line, b->session.context, b->session.scene, 0, 0, &train, &error), &error);
+    if (code == CLI_OK)
+        code = cli_end(splat_ranks_start_gpus(b->line, b->session.scene, &train, &b->workers, &error), &error);
     if (code != CLI_OK) return code;
     if (splat_trainer_create(b->session.context, b->session.scene, &train, &b->trainer, &error) != SPLAT_OK)
         return cli_report(&error);
@@ -294,22 +297,20 @@ static int run(splat_line *line)
     if (line->output->path && splat_bench_check_output(line->output->path, &error) != SPLAT_OK)
         return cli_report(&error);
     bench *b = calloc(1, sizeof *b);
-    char *command = cli_command_text(line->command_line);
-    if (!b || !command) {
+    if (!b || !line->command_text) {
         cli_error("no memory for a benchmark");
         code = CLI_FAILED;
     } else {
         b->line = line;
-        const splat_bench_note note = {command, line->bench->label, line->bench->notes};
+        const splat_bench_note note = {line->command_text, line->bench->label, line->bench->notes};
         code = strcmp(line->bench->mode, "data") == 0     ? run_data(b, &note)
                : strcmp(line->bench->mode, "render") == 0 ? run_render(b, &note)
                                                            : run_training(b, &note);
         splat_bench_result_free(&b->result);
         splat_trainer_destroy(b->trainer);
         splat_workers_join(b->workers);
-        cli_session_close(&b->session);
+        splat_session_close(&b->session);
     }
-    free(command);
     free(b);
     return code;
 }

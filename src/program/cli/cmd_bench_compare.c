@@ -119,10 +119,10 @@ static void print_comparison(const heads *names, const splat_bench_figures *a, c
     say("ms/iter, p95", a->step.p95, b->step.p95, 3);
     say("ms/iter, p99", a->step.p99, b->step.p99, 3);
     cli_say("%-28s %14s %13.3fx   (%+.1f %%)", "speed-up", "", c->speedup, 100 * (c->speedup - 1));
-    cli_say("%-28s %14s %14s", "time to convergence (30k)", cli_duration(a->seconds_to_30k, first),
-            cli_duration(b->seconds_to_30k, second));
+    cli_say("%-28s %14s %14s", "time to convergence (30k)", splat_duration(a->seconds_to_30k, first),
+            splat_duration(b->seconds_to_30k, second));
     snprintf(first, sizeof first, "%s%s", c->seconds_saved < 0 ? "-" : "",
-             cli_duration(fabs(c->seconds_saved), saved));
+             splat_duration(fabs(c->seconds_saved), saved));
     cli_say("%-28s %14s %14s", "time saved", "", first);
     say("training loss", a->loss, b->loss, 5);
     say("Gaussians", a->n_gaussians, b->n_gaussians, 0);

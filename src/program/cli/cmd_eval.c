@@ -19,7 +19,7 @@ static void print_row(const char *set, const splat_metrics *m)
     char lpips[64] = "  not measured";
     if (m->lpips_net) snprintf(lpips, sizeof lpips, "  %8.4f (%s)", m->lpips, m->lpips_net);
     char masked[80] = "";
-    if (m->n_masked) cli_masked_words(m, masked, sizeof masked);
+    if (m->n_masked) splat_masked_words(m, masked, sizeof masked);
     cli_say("%-12s %5zu  %19.3f  %18.3f  %8.4f  %8.4f%s%s", set, m->n_views, m->psnr, m->psnr_per_channel, m->ssim,
             m->l1, lpips, masked);
 }
@@ -44,20 +44,20 @@ static void print_exposed(const char *set, const splat_metrics *m)
 }
 
 /* The test views; with a model folder the numbers go into its files. variant NULL: the splat as it is. */
-static splat_status measure_test(cli_session *session, const splat_line *line, const char *variant, splat_metrics *test,
-                                 splat_error *error)
+static splat_status measure_test(splat_session *session, const splat_line *line, const char *variant,
+                                 splat_metrics *test, splat_error *error)
 {
     const char *model_path = line->model->model_path;
     char exposures[CLI_PATH_MAX];
     bool is_sugar;
-    cli_counter c = cli_counter_start("measuring test views", session->scene_info.n_test);
+    splat_counter c = splat_counter_start(cli_talk(), "measuring test views", session->scene_info.n_test);
     splat_view_job job;
     splat_view_job_init(&job);
     job.quantize = true;
     job.color_correct = true;
-    if (cli_session_find_exposures(session, line, exposures)) job.nearby_exposures = exposures;
+    if (splat_session_find_exposures(session, line, exposures)) job.nearby_exposures = exposures;
     job.lpips = session->lpips;
-    job.visit = cli_count_view;
+    job.visit = splat_counter_view;
     job.user = &c;
     if (!model_path) return splat_model_evaluate(session->model, session->scene, &job, test, error);
     splat_status status = splat_results_write(session->model, session->scene, &job, model_path, session->iteration,
@@ -67,7 +67,7 @@ static splat_status measure_test(cli_session *session, const splat_line *line, c
                                      session->iteration, test, &is_sugar, error);
 }
 
-static splat_status measure_train_sample(cli_session *session, splat_metrics *train, splat_error *error)
+static splat_status measure_train_sample(splat_session *session, splat_metrics *train, splat_error *error)
 {
     splat_view_job job;
     splat_view_job_init(&job);
@@ -78,7 +78,7 @@ static splat_status measure_train_sample(cli_session *session, splat_metrics *tr
     return splat_model_evaluate(session->model, session->scene, &job, train, error);
 }
 
-static int measure(cli_session *session, const splat_line *line, const char *variant)
+static int measure(splat_session *session, const splat_line *line, const char *variant)
 {
     splat_metrics test = {0}, train = {0};
     splat_error error;
@@ -104,7 +104,7 @@ static int measure(cli_session *session, const splat_line *line, const char *var
 
 /* "r16" where -r says another resolution than the model's; else NULL. A model without cfg_args has no resolution to
  * differ from (0). */
-static const char *name_resolution(const cli_session *session, const splat_line *line, char text[16])
+static const char *name_resolution(const splat_session *session, const splat_line *line, char text[16])
 {
     const int resolution = session->scene_options.resolution;
     const int own = line->model->model_path ? session->config.scene.resolution : 0;
@@ -115,7 +115,7 @@ static const char *name_resolution(const cli_session *session, const splat_line 
 
 /* The end of a method's name, ours_<iteration>_<variant>: results of other pictures do not replace those of the model's
  * own resolution. */
-static const char *name_variant(const cli_session *session, const splat_line *line, char text[32])
+static const char *name_variant(const splat_session *session, const splat_line *line, char text[32])
 {
     char size_text[16];
     const char *size = name_resolution(session, line, size_text);
@@ -127,7 +127,7 @@ static const char *name_variant(const cli_session *session, const splat_line *li
 static int evaluate(const splat_line *line)
 {
     char variant[32];
-    cli_session session;
+    splat_session session;
     splat_line own = *line;
     splat_line_model model = *line->model;
     if (line->eval->diffuse_only) model.reduce_sh_degree = 0;
@@ -135,14 +135,14 @@ static int evaluate(const splat_line *line)
     int code = cli_session_open(&session, &own, true);
     if (code == CLI_OK) code = cli_lpips_open(line, session.context, &session.lpips);
     if (code == CLI_OK) code = measure(&session, line, name_variant(&session, line, variant));
-    cli_session_close(&session);
+    splat_session_close(&session);
     return code;
 }
 
 /* ---------------------------------------------------------------- a mesh instead of the splat */
 
 /* SuGaR's file beside results.json, when the mesh or the model folder has one of SuGaR's names. */
-static splat_status write_sugar_results(const cli_session *session, const splat_line *line, const char *size,
+static splat_status write_sugar_results(const splat_session *session, const splat_line *line, const char *size,
                                         const splat_mesh_metrics *test, splat_error *error)
 {
     const char *const names[] = {line->model->mesh_file, line->model->model_path};
@@ -166,9 +166,9 @@ static splat_status write_sugar_results(const cli_session *session, const splat_
     return status;
 }
 
-static int measure_mesh(cli_session *session, const splat_line *line)
+static int measure_mesh(splat_session *session, const splat_line *line)
 {
-    cli_counter c = cli_counter_start("measuring test views", session->scene_info.n_test);
+    splat_counter c = splat_counter_start(cli_talk(), "measuring test views", session->scene_info.n_test);
     char text[16];
     const char *size = name_resolution(session, line, text);
     splat_mesh_metrics test;
@@ -182,7 +182,7 @@ static int measure_mesh(cli_session *session, const splat_line *line)
     splat_view_job_init(&job);
     job.quantize = true;
     job.lpips = session->lpips;
-    job.visit = cli_count_view;
+    job.visit = splat_counter_view;
     job.user = &c;
     if (line->model->model_path)
         status = splat_mesh_results_write(session->scene, line->model->mesh_file, &job, line->mesh_draw,
@@ -205,12 +205,12 @@ static int measure_mesh(cli_session *session, const splat_line *line)
 /* On the device the pictures are measured; the CPU draws them. */
 static int evaluate_mesh(const splat_line *line)
 {
-    cli_session session = {0};
+    splat_session session = {0};
     int code = cli_context_create(line, &session.context);
     if (code == CLI_OK) code = cli_session_open_scene(&session, line, true);
     if (code == CLI_OK) code = cli_lpips_open(line, session.context, &session.lpips);
     if (code == CLI_OK) code = measure_mesh(&session, line);
-    cli_session_close(&session);
+    splat_session_close(&session);
     return code;
 }
 

@@ -1,13 +1,14 @@
 /* splatsmith export */
 #include "cli.h"
 #include "progress.h"
+#include "stage/mesh.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 /* -o, or point_cloud_fused.ply beside the PLY of the model folder. */
-static bool choose_output(const cli_session *session, const splat_line *line, char path[CLI_PATH_MAX])
+static bool choose_output(const splat_session *session, const splat_line *line, char path[CLI_PATH_MAX])
 {
     const char *slash = strrchr(session->ply, '/');
     char folder[CLI_PATH_MAX] = ".";
@@ -53,7 +54,7 @@ static bool ends_with(const char *path, const char *ending)
 }
 
 /* The cameras.json of the model folder, which a splat in MODEL/point_cloud/iteration_N has, too. */
-static bool find_cameras(const cli_session *session, const splat_line *line, char path[CLI_PATH_MAX])
+static bool find_cameras(const splat_session *session, const splat_line *line, char path[CLI_PATH_MAX])
 {
     char folder[CLI_PATH_MAX];
     const char *slash = strrchr(session->ply, '/');
@@ -63,7 +64,7 @@ static bool find_cameras(const cli_session *session, const splat_line *line, cha
 }
 
 /* Where a page begins: at a camera of the training, moved with the splat. False: no camera is known. */
-static bool find_start(const cli_session *session, const splat_line *line, splat_camera *start)
+static bool find_start(const splat_session *session, const splat_line *line, splat_camera *start)
 {
     char path[CLI_PATH_MAX], text[2048];
     double q[4];
@@ -79,7 +80,7 @@ static bool find_start(const cli_session *session, const splat_line *line, splat
     return true;
 }
 
-static int save(const cli_session *session, const splat_line *line, bool fused)
+static int save(const splat_session *session, const splat_line *line, bool fused)
 {
     char path[CLI_PATH_MAX];
     splat_camera start;
@@ -115,14 +116,14 @@ static bool is_of_scene(const splat_line_option *option)
     return option->offset >= begin && option->offset < begin + sizeof(splat_scene_options);
 }
 
-static int open_splat(cli_session *session, const splat_line *line)
+static int open_splat(splat_session *session, const splat_line *line)
 {
     splat_error error;
     if (line->surface->remove_floaters || line->export->min_views) return cli_session_open(session, line, true);
     for (size_t i = 0; i < splat_line_n_options; i++)
         if (line->given[i] && is_of_scene(&splat_line_options[i]))
             cli_notice("--%s has no effect without --remove_floaters or --min_views", splat_line_options[i].name);
-    int code = cli_session_find_ply(session, line);
+    int code = cli_end(splat_session_find_ply(session, line, &error), &error);
     if (code == CLI_OK) code = cli_context_create(line, &session->context);
     if (code == CLI_OK && splat_model_load(session->context, session->ply, &session->model, &error) != SPLAT_OK)
         code = cli_report(&error);
@@ -134,7 +135,10 @@ static bool fill_clean_options(const splat_line *line, splat_clean_options *opti
 {
     splat_error error;
     *options = *line->clean;
-    if (!cli_read_box(line, &options->has_bbox, options->bbox_low, options->bbox_high)) return false;
+    if (splat_stage_read_box(line, &options->has_bbox, options->bbox_low, options->bbox_high, &error) != SPLAT_OK) {
+        cli_report(&error);
+        return false;
+    }
     if (splat_clean_options_check(options, &error) != SPLAT_OK) return cli_report(&error), false;
     *any = options->has_bbox || options->min_opacity > 0 || options->max_size > 0 || options->outlier_std > 0;
     if (!(options->outlier_std > 0)) cli_tell_unused(line, "outlier_neighbors", " without --outlier_std");
@@ -142,7 +146,7 @@ static bool fill_clean_options(const splat_line *line, splat_clean_options *opti
     return true;
 }
 
-static int remove_unseen(cli_session *session, int least_views)
+static int remove_unseen(splat_session *session, int least_views)
 {
     splat_model_info info;
     splat_error error;
@@ -151,11 +155,11 @@ static int remove_unseen(cli_session *session, int least_views)
     if (splat_model_remove_unseen(session->scene, session->model, least_views, &n_removed, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_say("removed %zu of %zu Gaussians, which fewer than %d training view%s show", n_removed, info.n_gaussians,
-            least_views, cli_plural((size_t)least_views));
+            least_views, splat_plural((size_t)least_views));
     return CLI_OK;
 }
 
-static int clean(cli_session *session, const splat_clean_options *options)
+static int clean(splat_session *session, const splat_clean_options *options)
 {
     splat_clean_counts counts;
     splat_error error;
@@ -177,7 +181,7 @@ static int clean(cli_session *session, const splat_clean_options *options)
 
 /* What is removed from a refined splat, or turned, is so without its mesh, which lies beside it: by this name in the
  * folder of a refinement, and by the other in that of a pipeline. Others' meshes have other numbers of triangles. */
-static void say_mesh_stays(const cli_session *session, size_t n_gaussians)
+static void say_mesh_stays(const splat_session *session, size_t n_gaussians)
 {
     static const char *const names[] = {"mesh.ply", "refined_mesh.ply"};
     const char *slash = strrchr(session->ply, '/');
@@ -196,7 +200,7 @@ static void say_mesh_stays(const cli_session *session, size_t n_gaussians)
     }
 }
 
-static int transform(cli_session *session, const splat_line *line)
+static int transform(splat_session *session, const splat_line *line)
 {
     double q[4];
     splat_error error;
@@ -222,7 +226,7 @@ static bool take_words(splat_line *line)
 
 int cmd_export(splat_line *line)
 {
-    cli_session session;
+    splat_session session;
     splat_error error;
     splat_clean_options to_clean;
     splat_model_info before, after;
@@ -239,7 +243,8 @@ int cmd_export(splat_line *line)
     memset(&session, 0, sizeof session);
     int code = open_splat(&session, line);
     if (code == CLI_OK) splat_model_get_info(session.model, &before);
-    if (code == CLI_OK && line->surface->remove_floaters) code = cli_remove_floaters(&session, line, NULL);
+    if (code == CLI_OK && line->surface->remove_floaters)
+        code = cli_end(splat_stage_remove_floaters(&session, line, NULL, &error), &error);
     if (code == CLI_OK && line->export->min_views) code = remove_unseen(&session, line->export->min_views);
     if (code == CLI_OK && cleans) code = clean(&session, &to_clean);
     bool moves = line->export->up_axis || line->export->scale != 1;
@@ -248,6 +253,6 @@ int cmd_export(splat_line *line)
     if (code == CLI_OK && (moves || after.n_gaussians < before.n_gaussians))
         say_mesh_stays(&session, before.n_gaussians);
     if (code == CLI_OK) code = save(&session, line, fused);
-    cli_session_close(&session);
+    splat_session_close(&session);
     return code;
 }

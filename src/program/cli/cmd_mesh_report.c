@@ -40,7 +40,7 @@ static void print_topology(const splat_mesh_quality *q)
     cli_say("\nTopology");
     cli_say("  vertices              %zu (%zu duplicate, %zu in no face)", q->n_vertices, q->n_duplicate_vertices,
             q->n_isolated_vertices);
-    cli_say("  faces                 %zu in %zu piece%s", q->n_faces, q->n_components, cli_plural(q->n_components));
+    cli_say("  faces                 %zu in %zu piece%s", q->n_faces, q->n_components, splat_plural(q->n_components));
     cli_say("  edges                 %zu (%zu open, %zu of more than two faces)", q->n_edges, q->n_boundary_edges,
             q->n_non_manifold_edges);
     cli_say("  watertight            %s", yes_no(q->is_watertight));

@@ -1,9 +1,10 @@
 /* splatsmith pipeline: the stages that are missing, each in its own folder. */
-#include "find_cameras.h"
 #include "pipeline.h"
 #include "progress.h"
 #include "ranks.h"
-#include "viewer.h"
+#include "stage/cameras.h"
+#include "stage/folder.h"
+#include "stage/viewer.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -31,7 +32,6 @@ typedef struct stage_run {
 typedef struct pipeline_run {
     pipeline p;
     char overview[CLI_PATH_MAX]; /* pipeline.json */
-    char *command;
     int lock;                    /* of the folder; -1: none */
     json_t *files, *files_before; /* names of results in the folder, and those of the run before */
     run_state cameras;           /* WAITING: the scene had them */
@@ -61,7 +61,7 @@ static bool options_agree(const splat_line *v)
     } else if (v->pipeline->skip_training && !given) {
         cli_error("--skip_training needs a splat: give it with -c, or the result of a coarse training with "
                   "--coarse_checkpoint");
-    } else if (given && cli_needs_cameras(v)) {
+    } else if (given && splat_stage_needs_cameras(v)) {
         cli_error("%s has photos without cameras, and new ones would not fit the splat that is given; name the scene "
                   "that it was trained on with -s", v->scene->source_path);
     } else if (v->pipeline->low_poly && v->pipeline->high_poly) {
@@ -74,7 +74,7 @@ static bool options_agree(const splat_line *v)
             cli_tell_unused(v, "iteration", " without -c");
         tell_unused_presets(v);
         pipeline_notice_unused(v);
-        cli_viewer_tell_unused(v);
+        splat_stage_tell_unused_viewer(v);
         return true;
     }
     return false;
@@ -85,7 +85,12 @@ static bool options_agree(const splat_line *v)
 static bool choose_folder(const splat_line *line, char path[CLI_PATH_MAX])
 {
     const char *name = line->output->experiment_name ? line->output->experiment_name : "pipeline";
-    if (!cli_choose_folder(path, line->output->path, line->scene->source_path, "_output", name)) return false;
+    splat_error error;
+    if (splat_stage_choose_folder(path, line->output->path, line->scene->source_path, "_output", name, &error) !=
+        SPLAT_OK) {
+        cli_report(&error);
+        return false;
+    }
     if (strlen(path) >= CLI_PATH_MAX - 64) /* room for the names in it */
         cli_error("the path %.200s... is too long", path);
     else if (strchr(path, ','))
@@ -251,7 +256,7 @@ static int write_overview(const pipeline_run *r)
     json_t *root = json_object(), *rows = json_array();
     json_object_set_new(root, "format", json_string("splatsmith pipeline"));
     json_object_set_new(root, "version", json_string(splat_version()));
-    if (r->command) splat_stage_json_set_text(root, "command", r->command);
+    if (r->p.line->command_text) splat_stage_json_set_text(root, "command", r->p.line->command_text);
     splat_stage_json_set_text(root, "scene", r->p.at.scene);
     if (r->cameras != WAITING) json_array_append_new(rows, cameras_row(r));
     for (size_t i = 0; i < pipeline_n_stages; i++)
@@ -287,12 +292,18 @@ static uint64_t host_peak(void)
 
 /* ---------------------------------------------------------------- one stage */
 
+static int delete_folder(const char *folder)
+{
+    splat_error error;
+    return cli_end(splat_stage_delete_folder(folder, &error), &error);
+}
+
 /* An earlier result lies aside until the new run has something to show; then it goes, else it comes back. */
 static int settle_aside(const stage_run *s, bool complete)
 {
     if (!cli_path_exists(s->aside)) return CLI_OK;
-    if (complete || splat_pipeline_has_checkpoint(s->folder)) return cli_delete_folder(s->aside);
-    int code = cli_delete_folder(s->folder);
+    if (complete || splat_pipeline_has_checkpoint(s->folder)) return delete_folder(s->aside);
+    int code = delete_folder(s->folder);
     if (code != CLI_OK || rename(s->aside, s->folder) == 0) return code;
     cli_error("cannot rename %s to %s: %s", s->aside, s->folder, strerror(errno));
     return CLI_FAILED;
@@ -308,9 +319,9 @@ static int put_aside(const stage_run *s)
 /* What the stage begins with must not go with its old folder. */
 static int check_inputs_outside(const pipeline *p, const stage_run *s)
 {
-    const char *inside = cli_lies_in(p->at.scene, s->folder)        ? p->at.scene
-                         : cli_lies_in(p->at.splat.file, s->folder) ? p->at.splat.file
-                                                                 : NULL;
+    const char *inside = splat_stage_lies_in(p->at.scene, s->folder)        ? p->at.scene
+                         : splat_stage_lies_in(p->at.splat.file, s->folder) ? p->at.splat.file
+                                                                            : NULL;
     if (!inside) return CLI_OK;
     cli_error("%s lies in %s, which this stage has to write; name another folder with -o", inside, s->folder);
     return CLI_USAGE;
@@ -412,11 +423,11 @@ static int execute(pipeline_run *r, size_t i, stage_line *v)
     if (code == CLI_OK) code = write_overview(r);
     if (code != CLI_OK) return code;
     reset_host_peak();
-    double begin = cli_seconds();
+    double begin = splat_seconds();
     show_stage(r, i);
     code = cli_run(pipeline_command(stage), &v->line);
     uint64_t host = host_peak();
-    s->file.seconds += cli_seconds() - begin;
+    s->file.seconds += splat_seconds() - begin;
     if (v->outcome.peak_bytes > s->file.peak_bytes) s->file.peak_bytes = v->outcome.peak_bytes;
     if (host > s->file.host_peak_bytes) s->file.host_peak_bytes = host;
     if (code == CLI_OK) code = collect(r, stage, s, v);
@@ -474,7 +485,7 @@ static int work_on_stage(pipeline_run *r, size_t i, stage_line *v)
         s->state = DONE_BEFORE;
         tidy_complete(r, stage, s, &wanted);
         cli_say("[%zu/%zu] %s: done before, in %s", i + 1, pipeline_n_stages, stage->product.name,
-                cli_duration(s->file.seconds, time_text));
+                splat_duration(s->file.seconds, time_text));
         splat_stage_file_free(&wanted);
         return CLI_OK;
     }
@@ -537,7 +548,7 @@ static void print_cameras(const pipeline_run *r)
         return;
     }
     cli_say("%-8s %-12s %9s %9s %9s  %-9s %zu of %zu photos", "cameras", state_names[r->cameras],
-            cli_duration(cameras_seconds(r), time_text), "", "", "", info->n_registered, info->n_photos);
+            splat_duration(cameras_seconds(r), time_text), "", "", "", info->n_registered, info->n_photos);
 }
 
 /* device: of the arrays that work on the splat, on a GPU with the driver's; host: resident, of the process. */
@@ -553,8 +564,8 @@ static void print_table(const pipeline_run *r)
             continue;
         }
         cli_say("%-8s %-12s %9s %9s %9s  %-9s %s", pipeline_stages[i].product.name, state_names[s->state],
-                cli_duration(s->file.seconds, time_text), cli_bytes(s->file.peak_bytes, peak),
-                cli_bytes(s->file.host_peak_bytes, host), splat_pipeline_quality_text(s->file.results, quality),
+                splat_duration(s->file.seconds, time_text), splat_bytes(s->file.peak_bytes, peak),
+                splat_bytes(s->file.host_peak_bytes, host), splat_pipeline_quality_text(s->file.results, quality),
                 splat_pipeline_result_text(&r->p.at, s->file.results, text));
         if (s->file.results) cli_say("  %s/%s", r->p.at.folder, splat_pipeline_result_path(s->file.results));
     }
@@ -567,14 +578,15 @@ static void print_table(const pipeline_run *r)
 static int find_cameras(pipeline_run *r)
 {
     static char folder[CLI_PATH_MAX];
-    if (!cli_needs_cameras(r->p.line)) return CLI_OK;
-    if (!cli_cameras_folder(r->p.line, r->p.at.folder, folder)) return CLI_USAGE;
+    if (!splat_stage_needs_cameras(r->p.line)) return CLI_OK;
+    splat_error error;
+    if (splat_stage_cameras_folder(r->p.line, r->p.at.folder, folder, &error) != SPLAT_OK) return cli_report(&error);
     int code = cli_find_cameras(r->p.line, r->p.line->scene->source_path, folder, &r->cameras_info);
     r->cameras = code >= 128 ? STOPPED : code != CLI_OK ? FAILED
                  : r->cameras_info.is_done_before ? DONE_BEFORE : COMPLETE;
     r->cameras_code = code;
     if (code != CLI_OK) return code;
-    cli_take_cameras(r->p.line, folder);
+    splat_stage_take_cameras(r->p.line, folder);
     if (!cli_path_join(r->p.at.cameras, folder, "cameras.json")) return CLI_USAGE;
     if (realpath(folder, r->p.at.scene)) return CLI_OK;
     cli_error("cannot open the scene %s: %s", folder, strerror(errno));
@@ -583,11 +595,14 @@ static int find_cameras(pipeline_run *r)
 
 static int run_stages(pipeline_run *r)
 {
+    splat_error error;
     int code = write_overview(r);
-    if (code == CLI_OK && cli_viewer_is_wanted(r->p.line))
-        code = cli_viewer_open(r->p.line, r->p.line->page->port, splat_line_names_value(r->p.line, "viewer"),
-                               r->p.at.folder, &r->p.viewer);
-    if (code == CLI_OK && r->p.viewer) cli_viewer_tell(r->p.line, r->p.viewer);
+    if (code == CLI_OK && splat_stage_wants_viewer(r->p.line))
+        code = cli_end(splat_stage_open_viewer(r->p.line, r->p.line->page->port,
+                                               splat_line_names_value(r->p.line, "viewer"), r->p.at.folder,
+                                               &r->p.viewer, &error),
+                       &error);
+    if (code == CLI_OK && r->p.viewer) splat_stage_tell_viewer(r->p.line, r->p.viewer);
     if (code == CLI_OK) code = find_cameras(r);
     for (size_t i = 0; i < pipeline_n_stages && code == CLI_OK; i++) code = run_stage(r, i);
     if (code == CLI_OK) splat_pipeline_unpublish(&r->p.at, r->files_before, r->files);
@@ -608,14 +623,12 @@ int cmd_pipeline(splat_line *line)
     if (r) {
         r->p.line = line;
         r->lock = -1;
-        r->command = cli_command_text(line->command_line);
         code = prepare(r);
         if (code == CLI_OK) code = run_stages(r);
         json_decref(r->files);
         json_decref(r->files_before);
         for (size_t i = 0; i < pipeline_n_stages; i++) splat_stage_file_free(&r->stages[i].file);
         splat_folder_unlock(r->lock);
-        free(r->command);
     } else {
         cli_error("memory is exhausted");
     }

@@ -1,7 +1,7 @@
 /* splatsmith plan: the memory of a training run, before it begins. */
 #include "cli.h"
 #include "progress.h"
-#include "vram.h"
+#include "stage/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,15 +10,15 @@ static void print_rows(const splat_plan *plan)
 {
     char bytes[32];
     for (size_t i = 0; i < plan->n_rows; i++)
-        cli_say("  %-12s %-40s %10s", plan->rows[i].owner, plan->rows[i].name, cli_bytes(plan->rows[i].bytes, bytes));
-    cli_say("  %-12s %-40s %10s", "", "sum, while training", cli_bytes(plan->total_bytes, bytes));
+        cli_say("  %-12s %-40s %10s", plan->rows[i].owner, plan->rows[i].name, splat_bytes(plan->rows[i].bytes, bytes));
+    cli_say("  %-12s %-40s %10s", "", "sum, while training", splat_bytes(plan->total_bytes, bytes));
     cli_say("  %-12s %-40s %10s", "", "while evaluating (in the same memory)",
-            cli_bytes(plan->evaluation_bytes, bytes));
+            splat_bytes(plan->evaluation_bytes, bytes));
     cli_say("  %-12s %-40s %10s", "", "afterwards: coarse (SuGaR), its own plan",
-            cli_bytes(plan->afterwards_bytes, bytes));
-    cli_say("  %-12s %-40s %10s", "", "afterwards: eval and render", cli_bytes(plan->render_bytes, bytes));
+            splat_bytes(plan->afterwards_bytes, bytes));
+    cli_say("  %-12s %-40s %10s", "", "afterwards: eval and render", splat_bytes(plan->render_bytes, bytes));
     if (plan->host_bytes)
-        cli_say("  %-12s %-40s %10s", "host", "pinned, beside the limit", cli_bytes(plan->host_bytes, bytes));
+        cli_say("  %-12s %-40s %10s", "host", "pinned, beside the limit", splat_bytes(plan->host_bytes, bytes));
 }
 
 static void print_choices(const splat_plan *plan, bool has_limit)
@@ -29,11 +29,11 @@ static void print_choices(const splat_plan *plan, bool has_limit)
     }
     if (plan->n_choices == 0) cli_say("Everything fits as it is; nothing is given up.");
     else cli_say("To stay below the limit with so many:");
-    cli_print_choices(plan);
+    splat_stage_say_choices(cli_talk(), plan);
     if (!plan->n_steps) return;
     cli_say("Training begins with %zu Gaussians. As they grow, it gives up, each when it needs to:",
             plan->start_gaussians);
-    cli_print_steps(plan);
+    splat_stage_say_steps(cli_talk(), plan);
 }
 
 /* " --name value" if the option is given. */
@@ -51,7 +51,7 @@ static void print_command(const splat_line *line, const splat_train_options *o, 
 {
     static const char *const storages[] = {"data_device", "sh_storage", "optimizer_storage", "sh_offload"};
     splat_train_options asked[1];
-    cli_asked_steps(line, asked);
+    splat_stage_asked_steps(line, asked);
     char text[2 * CLI_PATH_MAX];
     snprintf(text, sizeof text, "splatsmith train -s %s", line->scene->source_path);
 #define ADD(...) snprintf(text + strlen(text), sizeof text - strlen(text), __VA_ARGS__)
@@ -86,7 +86,7 @@ static bool find_limit(const splat_line *line, const splat_context *context, spl
         return true;
     }
     const splat_line_limit free_memory = {.kind = SPLAT_LINE_LIMIT_FREE};
-    options->limit_bytes = cli_limit_bytes(limit->kind ? limit : &free_memory, context, line);
+    options->limit_bytes = splat_stage_limit_bytes(limit->kind ? limit : &free_memory, context, line);
     if (!card || options->limit_bytes <= card) return true;
     cli_error("--vram_limit %s is more than --device_memory %s", limit->text, line->plan->device_memory.text);
     return false;
@@ -114,20 +114,20 @@ static int plan_scene(const splat_line *line, splat_context *context, const spla
     splat_plan plan;
     splat_error error;
     char bytes[32];
-    cli_asked_steps(line, &chosen);
+    splat_stage_asked_steps(line, &chosen);
     splat_plan_init(&plan);
-    cli_plan_options(line, &options);
+    splat_stage_plan_options(line, &options);
     splat_train_options_init_coarse(&afterwards, SPLAT_REGULARIZE_MULTIVIEW);
     options.afterwards = &afterwards;
     if (!read_gpus(line, &options.n_ranks)) return CLI_USAGE;
     /* Named limits are those of cards: without a card found, one like those is planned for. */
     if (!find_limit(line, context, &options)) return CLI_USAGE;
-    if (line->machine->vram_limit.kind && !cli_names_cpu(line)) options.for_gpu = true;
+    if (line->machine->vram_limit.kind && !splat_stage_names_cpu(line)) options.for_gpu = true;
     if (splat_plan_make(context, scene, &chosen, &options, &chosen, &plan, &error) != SPLAT_OK)
         return cli_report(&error);
     cli_say("Plan for %zu Gaussians%s below %s on %s", plan.n_gaussians,
             plan.estimated ? " (estimated from the scene's points and photos; --gaussians N names them)" : "",
-            cli_bytes(plan.limit_bytes, bytes),
+            splat_bytes(plan.limit_bytes, bytes),
             line->plan->device_memory.kind || options.for_gpu ? "a GPU" : "this machine");
     print_rows(&plan);
     const bool is_shared = options.n_ranks > 1;

@@ -22,15 +22,15 @@ static void print_totals(const splat_profile *p)
             last->iteration, first->n_gaussians, last->n_gaussians);
     cli_say("\nTotals");
     cli_say("  at the end   %s allocated, %s reserved in %zu blocks (with the host's); on the host %s",
-            cli_bytes(last->allocated_bytes, a), cli_bytes(last->reserved_bytes, b), last->n_blocks,
-            cli_bytes(last->host_bytes, c));
+            splat_bytes(last->allocated_bytes, a), splat_bytes(last->reserved_bytes, b), last->n_blocks,
+            splat_bytes(last->host_bytes, c));
     cli_say("  highest      %s reserved in a sample, at iteration %d with %zu Gaussians; %s between samples",
-            cli_bytes(peak->reserved_bytes, a), peak->iteration, peak->n_gaussians, cli_bytes(last->peak_bytes, b));
+            splat_bytes(peak->reserved_bytes, a), peak->iteration, peak->n_gaussians, splat_bytes(last->peak_bytes, b));
     if (!last->driver_bytes) return;
     double driver = (double)last->driver_bytes, counted = (double)last->reserved_bytes + (double)p->overhead_bytes;
     cli_say("  the driver   counts %s at the end; the blocks and its own %s of the start make %.2f %% %s",
-            cli_bytes(last->driver_bytes, a), cli_bytes(p->overhead_bytes, b), 100 * fabs(driver - counted) / driver,
-            driver >= counted ? "less" : "more");
+            splat_bytes(last->driver_bytes, a), splat_bytes(p->overhead_bytes, b),
+            100 * fabs(driver - counted) / driver, driver >= counted ? "less" : "more");
 }
 
 static void print_categories(const splat_profile *p)
@@ -43,7 +43,8 @@ static void print_categories(const splat_profile *p)
         if (!sample->category_bytes[i]) continue;
         snprintf(c, sizeof c, "%.1f %%", percent(peak->category_bytes[i], peak->reserved_bytes));
         cli_say("  %-16s %14s %16d %20s %16s", splat_memory_category_name((splat_memory_category)i),
-                cli_bytes(sample->category_bytes[i], a), sample->iteration, c, cli_bytes(last->category_bytes[i], b));
+                splat_bytes(sample->category_bytes[i], a), sample->iteration, c,
+                splat_bytes(last->category_bytes[i], b));
     }
 }
 
@@ -53,7 +54,7 @@ static void print_largest(const splat_profile *p)
     cli_say("\nLargest blocks, at the highest sample");
     for (size_t i = 0; i < p->n_largest; i++) {
         const splat_profile_large_block *block = &p->largest[i];
-        cli_say("  %-24s %12s %6.1f %%   %s, %s", block->name, cli_bytes(block->bytes, bytes),
+        cli_say("  %-24s %12s %6.1f %%   %s, %s", block->name, splat_bytes(block->bytes, bytes),
                 percent(block->bytes, p->samples[p->peak].reserved_bytes), block->category, block->type);
     }
 }
@@ -71,9 +72,9 @@ static void print_growth(const splat_profile *p)
         before = at;
         snprintf(d, sizeof d, "%.1f %%", percent(s->reserved_bytes - s->allocated_bytes, s->reserved_bytes));
         cli_say("  %20d %11zu %12s %12s %8s %16.0f %11s", s->iteration, s->n_gaussians,
-                cli_bytes(s->allocated_bytes, a), cli_bytes(s->reserved_bytes, b), d,
+                splat_bytes(s->allocated_bytes, a), splat_bytes(s->reserved_bytes, b), d,
                 s->n_gaussians ? (double)s->reserved_bytes / (double)s->n_gaussians : 0,
-                cli_bytes(s->process_bytes, c));
+                splat_bytes(s->process_bytes, c));
     }
 }
 
@@ -122,7 +123,7 @@ static void print_savings(const splat_profile *p)
     cli_say("\nWhat would free most, at the highest sample");
     for (size_t i = 0; i < p->n_savings; i++)
         cli_say("  %-42s %10s; cost: %s", cli_library_text(p->savings[i].option, option, sizeof option),
-                cli_bytes(p->savings[i].bytes, bytes), p->savings[i].cost);
+                splat_bytes(p->savings[i].bytes, bytes), p->savings[i].cost);
 }
 
 int cmd_profile(splat_line *line)

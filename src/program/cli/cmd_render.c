@@ -56,21 +56,21 @@ static bool read_what(const char *list, bool of_mesh, unsigned *what)
 /* ---------------------------------------------------------------- views of the scene */
 
 /* All views of a set, counted on the progress line. */
-static splat_view_job counted_job(splat_view_set set, cli_counter *counter)
+static splat_view_job counted_job(splat_view_set set, splat_counter *counter)
 {
     splat_view_job job;
     splat_view_job_init(&job);
     job.set = set;
-    job.visit = cli_count_view;
+    job.visit = splat_counter_view;
     job.user = counter;
     return job;
 }
 
-static int render_maps(cli_session *session, const char *folder, splat_view_set set, unsigned what)
+static int render_maps(splat_session *session, const char *folder, splat_view_set set, unsigned what)
 {
     bool is_test = set == SPLAT_VIEWS_TEST;
-    cli_counter c = cli_counter_start(is_test ? "maps of test views" : "maps of train views",
-                                      is_test ? session->scene_info.n_test : session->scene_info.n_train);
+    splat_counter c = splat_counter_start(cli_talk(), is_test ? "maps of test views" : "maps of train views",
+                                          is_test ? session->scene_info.n_test : session->scene_info.n_train);
     splat_error error;
     if (c.total == 0) return CLI_OK;
     const splat_view_job job = counted_job(set, &c);
@@ -78,16 +78,16 @@ static int render_maps(cli_session *session, const char *folder, splat_view_set 
                                            session->iteration, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("maps of %zu view%s in %s/%s/ours_%d", c.total, cli_plural(c.total), folder, is_test ? "test" : "train",
+    cli_say("maps of %zu view%s in %s/%s/ours_%d", c.total, splat_plural(c.total), folder, is_test ? "test" : "train",
             session->iteration);
     return CLI_OK;
 }
 
-static int render_colours(cli_session *session, const char *folder, splat_view_set set, const char *exposures)
+static int render_colours(splat_session *session, const char *folder, splat_view_set set, const char *exposures)
 {
     bool is_test = set == SPLAT_VIEWS_TEST;
-    cli_counter c = cli_counter_start(is_test ? "rendering test views" : "rendering train views",
-                                      is_test ? session->scene_info.n_test : session->scene_info.n_train);
+    splat_counter c = splat_counter_start(cli_talk(), is_test ? "rendering test views" : "rendering train views",
+                                          is_test ? session->scene_info.n_test : session->scene_info.n_train);
     splat_error error;
     if (c.total == 0) return CLI_OK;
     splat_view_job job = counted_job(set, &c);
@@ -96,12 +96,12 @@ static int render_colours(cli_session *session, const char *folder, splat_view_s
                                               &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("%zu picture%s in %s/%s/ours_%d", c.total, cli_plural(c.total), folder, is_test ? "test" : "train",
+    cli_say("%zu picture%s in %s/%s/ours_%d", c.total, splat_plural(c.total), folder, is_test ? "test" : "train",
             session->iteration);
     return CLI_OK;
 }
 
-static int render_set(cli_session *session, const char *folder, splat_view_set set, unsigned what,
+static int render_set(splat_session *session, const char *folder, splat_view_set set, unsigned what,
                       const char *exposures)
 {
     int code = CLI_OK;
@@ -110,12 +110,12 @@ static int render_set(cli_session *session, const char *folder, splat_view_set s
     return code;
 }
 
-static int render_mesh_set(cli_session *session, const splat_line *line, const char *folder, splat_view_set set,
+static int render_mesh_set(splat_session *session, const splat_line *line, const char *folder, splat_view_set set,
                            unsigned what)
 {
     bool is_test = set == SPLAT_VIEWS_TEST;
-    cli_counter c = cli_counter_start(is_test ? "mesh in test views" : "mesh in train views",
-                                      is_test ? session->scene_info.n_test : session->scene_info.n_train);
+    splat_counter c = splat_counter_start(cli_talk(), is_test ? "mesh in test views" : "mesh in train views",
+                                          is_test ? session->scene_info.n_test : session->scene_info.n_train);
     splat_error error;
     if (c.total == 0) return CLI_OK;
     const splat_view_job job = counted_job(set, &c);
@@ -123,19 +123,19 @@ static int render_mesh_set(cli_session *session, const splat_line *line, const c
                                                  folder, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("the mesh in %zu view%s in %s/%s", c.total, cli_plural(c.total), folder, is_test ? "test" : "train");
+    cli_say("the mesh in %zu view%s in %s/%s", c.total, splat_plural(c.total), folder, is_test ? "test" : "train");
     return CLI_OK;
 }
 
 /* Of the splat, or of --mesh. */
-static int render(cli_session *session, const splat_line *line, unsigned what)
+static int render(splat_session *session, const splat_line *line, unsigned what)
 {
     const char *folder = line->output->path ? line->output->path : line->model->model_path;
     const bool skipped[2] = {line->render->skip_train, line->render->skip_test};
     const bool own = strcmp(line->render->exposure, "own") == 0;
     char exposures[CLI_PATH_MAX];
     int code = CLI_OK;
-    if (own && !cli_session_find_exposures(session, line, exposures)) {
+    if (own && !splat_session_find_exposures(session, line, exposures)) {
         cli_error("there is no exposure.json beside the splat: it was trained without --exposure");
         return CLI_USAGE;
     }
@@ -166,7 +166,7 @@ static bool read_perturbation(const char *text, splat_random_views_options *opti
     return false;
 }
 
-static int render_random_views(cli_session *session, const splat_line *line)
+static int render_random_views(splat_session *session, const splat_line *line)
 {
     splat_random_views_options options = line->render->random_views;
     char folder[CLI_PATH_MAX], name[64];
@@ -181,8 +181,8 @@ static int render_random_views(cli_session *session, const splat_line *line)
         snprintf(folder, sizeof folder, "%s", line->output->path);
     else if (!cli_path_join(folder, line->model->model_path, name))
         return CLI_USAGE;
-    cli_counter c = cli_counter_start("rendering random views", options.n);
-    options.visit = cli_count_view;
+    splat_counter c = splat_counter_start(cli_talk(), "rendering random views", options.n);
+    options.visit = splat_counter_view;
     options.user = &c;
     if (line->model->mesh_file)
         status = splat_mesh_random_views_write(session->scene, line->model->mesh_file, line->mesh_draw, &options,
@@ -191,14 +191,14 @@ static int render_random_views(cli_session *session, const splat_line *line)
         status = splat_random_views_write(session->model, session->scene, &options, folder, &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("%zu picture%s in %s/images, their poses in transforms.json and sparse/0", options.n, cli_plural(options.n),
-            folder);
+    cli_say("%zu picture%s in %s/images, their poses in transforms.json and sparse/0", options.n,
+            splat_plural(options.n), folder);
     return CLI_OK;
 }
 
 /* ---------------------------------------------------------------- a camera path */
 
-static int write_path(cli_session *session, const splat_line *line, bool white)
+static int write_path(splat_session *session, const splat_line *line, bool white)
 {
     char folder[CLI_PATH_MAX], name[64];
     splat_error error;
@@ -213,7 +213,7 @@ static int write_path(cli_session *session, const splat_line *line, bool white)
     else if (!cli_path_join(folder, line->model->model_path, name))
         return CLI_USAGE;
     if (splat_path_describe(line->render->camera_path, &n, &error) != SPLAT_OK) return cli_report(&error);
-    cli_counter c = cli_counter_start("rendering the path", n);
+    splat_counter c = splat_counter_start(cli_talk(), "rendering the path", n);
     const splat_view_job job = counted_job(SPLAT_VIEWS_TEST, &c);
     splat_status status = line->model->mesh_file
                               ? splat_mesh_path_write(session->context, line->model->mesh_file, line->mesh_draw,
@@ -222,7 +222,7 @@ static int write_path(cli_session *session, const splat_line *line, bool white)
                                                  &error);
     cli_progress_end();
     if (status != SPLAT_OK) return cli_report(&error);
-    cli_say("%zu picture%s in %s", n, cli_plural(n), folder);
+    cli_say("%zu picture%s in %s", n, splat_plural(n), folder);
     return CLI_OK;
 }
 
@@ -233,7 +233,7 @@ static bool needs_no_gpu(const splat_line *line)
     return !cli_is_any_given(line, on_gpu, sizeof on_gpu / sizeof on_gpu[0], "--mesh", "a mesh is drawn on the CPU");
 }
 
-static int open_for_mesh(cli_session *session, const splat_line *line, bool has_scene)
+static int open_for_mesh(splat_session *session, const splat_line *line, bool has_scene)
 {
     splat_line on_cpu = *line;
     splat_line_machine machine = *line->machine;
@@ -250,7 +250,7 @@ static int render_path(const splat_line *line)
     static const char *const others[] = {"random_views", "perturb", "seed", "what", "skip_train", "skip_test",
                                          "exposure"};
     const bool has_scene = line->model->model_path || line->scene->source_path;
-    cli_session session;
+    splat_session session;
     int code;
     if (cli_is_any_given(line, others, sizeof others / sizeof others[0], "it",
                          "--path renders colours along the path") ||
@@ -267,7 +267,7 @@ static int render_path(const splat_line *line)
     if (code == CLI_OK)
         code = write_path(&session, line, has_scene ? session.scene_options.white_background
                                                       : line->scene->white_background);
-    cli_session_close(&session);
+    splat_session_close(&session);
     return code;
 }
 
@@ -276,7 +276,7 @@ static int render_path(const splat_line *line)
 /* Needs the scene alone, and no GPU. */
 static int render_mesh(const splat_line *line, unsigned what)
 {
-    cli_session session;
+    splat_session session;
     if (!needs_no_gpu(line)) return CLI_USAGE;
     if (!line->output->path && !line->model->model_path) {
         cli_error("give the model folder with -m, or the scene with -s and a folder for the pictures with -o");
@@ -285,13 +285,13 @@ static int render_mesh(const splat_line *line, unsigned what)
     int code = open_for_mesh(&session, line, true);
     if (code == CLI_OK)
         code = line->render->random_views.n ? render_random_views(&session, line) : render(&session, line, what);
-    cli_session_close(&session);
+    splat_session_close(&session);
     return code;
 }
 
 int cmd_render(splat_line *line)
 {
-    cli_session session;
+    splat_session session;
     bool random = line->render->random_views.n > 0, changes_exposure = splat_line_given(line, "exposure");
     unsigned what;
     if (line->render->camera_path) return render_path(line);
@@ -324,11 +324,11 @@ int cmd_render(splat_line *line)
     }
     int code = cli_session_open(&session, line, false);
     if (code == CLI_OK) code = random ? render_random_views(&session, line) : render(&session, line, what);
-    cli_session_close(&session);
+    splat_session_close(&session);
     return code;
 }
 
-static int write_sheet(const cli_session *session, const splat_line *line)
+static int write_sheet(const splat_session *session, const splat_line *line)
 {
     splat_error error;
     size_t n_views = (size_t)line->sheet->n_views;
@@ -342,7 +342,7 @@ static int write_sheet(const cli_session *session, const splat_line *line)
     return CLI_OK;
 }
 
-static int open_without_splat(cli_session *session, const splat_line *line)
+static int open_without_splat(splat_session *session, const splat_line *line)
 {
     memset(session, 0, sizeof *session);
     int code = cli_context_create(line, &session->context);
@@ -351,7 +351,7 @@ static int open_without_splat(cli_session *session, const splat_line *line)
 
 int cmd_contact_sheet(splat_line *line)
 {
-    cli_session session;
+    splat_session session;
     if (!line->output->path) {
         cli_error("give the PNG or JPEG to write with -o");
         return CLI_USAGE;
@@ -365,6 +365,6 @@ int cmd_contact_sheet(splat_line *line)
     bool of_mesh_alone = line->model->mesh_file && !line->model->model_path && !line->model->ply;
     int code = of_mesh_alone ? open_without_splat(&session, line) : cli_session_open(&session, line, true);
     if (code == CLI_OK) code = write_sheet(&session, line);
-    cli_session_close(&session);
+    splat_session_close(&session);
     return code;
 }

@@ -2,7 +2,7 @@
 #include "cli.h"
 #include "progress.h"
 #include "stop.h"
-#include "viewer.h"
+#include "stage/viewer.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 /* ---------------------------------------------------------------- showing */
 
 /* What the page shows: a mesh; the session's splat, which a file holds; or points, which none does. */
-static splat_status fill_viewer(splat_viewer *viewer, const cli_session *session, const splat_line *line,
+static splat_status fill_viewer(splat_viewer *viewer, const splat_session *session, const splat_line *line,
                                 const char *mesh, const float background[3], splat_error *error)
 {
     if (mesh) return splat_viewer_set_mesh(viewer, session->context, mesh, session->scene, error);
@@ -23,24 +23,26 @@ static splat_status fill_viewer(splat_viewer *viewer, const cli_session *session
     if (!session->ply[0]) return splat_viewer_set_points(viewer, session->model, session->scene, error);
     splat_status status = splat_viewer_set_scene(viewer, session->model, session->scene, error);
     if (status != SPLAT_OK) return status;
-    if (session->scene && cli_session_find_exposures(session, line, exposures))
+    if (session->scene && splat_session_find_exposures(session, line, exposures))
         status = splat_viewer_load_exposures(viewer, exposures, error);
     if (status != SPLAT_OK) return status;
     return splat_viewer_offer(viewer, session->ply, session->iteration, session->model, background, error);
 }
 
-static int show(cli_session *session, const splat_line *line, const char *mesh, const char *path)
+static int show(splat_session *session, const splat_line *line, const char *mesh, const char *path)
 {
     splat_viewer *viewer;
     splat_error error;
     const float white = session->scene ? session->scene_options.white_background : line->scene->white_background;
     const float background[3] = {white, white, white};
-    int code = cli_viewer_open(line, line->viewer->port, splat_line_given(line, "port"), path, &viewer);
+    int code = cli_end(
+        splat_stage_open_viewer(line, line->viewer->port, splat_line_given(line, "port"), path, &viewer, &error),
+        &error);
     if (code != CLI_OK) return code;
     splat_status status = fill_viewer(viewer, session, line, mesh, background, &error);
     if (status == SPLAT_OK) {
         cli_stop_install(true); /* the second one ends a render that takes long */
-        cli_viewer_tell(line, viewer);
+        splat_stage_tell_viewer(line, viewer);
         cli_notice("Ctrl-C ends it");
     }
     while (status == SPLAT_OK && !cli_stop_is_asked())
@@ -102,21 +104,21 @@ static int show_mesh(splat_line *line)
 {
     static const char *const of_splats[] = {"iteration", "render_mode", "kernel_size", "sh_degree",
                                             "backend",   "gpu",         "vram_limit",  "deterministic"};
-    cli_session session = {0};
+    splat_session session = {0};
     if (cli_is_any_given(line, of_splats, sizeof of_splats / sizeof of_splats[0], "it", "a mesh is drawn on the CPU"))
         return CLI_USAGE;
     line->machine->context.backend = "cpu";
     int code = cli_context_create(line, &session.context);
     if (code == CLI_OK && line->scene->source_path) code = cli_session_open_scene(&session, line, false);
     if (code == CLI_OK) code = show(&session, line, line->operand, line->operand);
-    cli_session_close(&session);
+    splat_session_close(&session);
     return code;
 }
 
 static int show_scene(const splat_line *line)
 {
     static const char *const of_splats[] = {"iteration", "sh_degree"};
-    cli_session session;
+    splat_session session;
     if (cli_is_any_given(line, of_splats, sizeof of_splats / sizeof of_splats[0], "them",
                          "the points of a scene are shown"))
         return CLI_USAGE;
@@ -124,18 +126,18 @@ static int show_scene(const splat_line *line)
     if (line->operand && !session.scene)
         cli_notice("%s is no model folder, so it is read as a scene; " TAKES, line->operand);
     if (code == CLI_OK) code = show(&session, line, NULL, line->scene->source_path);
-    cli_session_close(&session);
+    splat_session_close(&session);
     return code;
 }
 
 static int show_splat(const splat_line *line)
 {
-    cli_session session;
+    splat_session session;
     const bool has_scene = line->model->model_path || line->scene->source_path;
     int code = has_scene ? cli_session_open(&session, line, false) : cli_session_open_splat(&session, line);
     if (code == CLI_OK)
         code = show(&session, line, NULL, line->model->model_path ? line->model->model_path : session.ply);
-    cli_session_close(&session);
+    splat_session_close(&session);
     return code;
 }
 
@@ -163,7 +165,7 @@ int cmd_view(splat_line *line)
         line->model->ply = line->operand;
         return show_splat(line);
     }
-    if (cli_is_model_folder(line->operand)) {
+    if (splat_stage_is_model_folder(line->operand)) {
         line->model->model_path = line->operand;
         return show_splat(line);
     }

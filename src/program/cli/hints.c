@@ -106,7 +106,7 @@ const char *cli_path_hint(const char *path, char *text, size_t size)
     char *word = cli_command_text((char *[]){(char *)(uintptr_t)path, NULL}); /* as a shell takes it */
     if (!word) return NULL;
     bool is_file = has_ending(path, splat_model_get_format) || has_ending(path, splat_mesh_get_format);
-    if (is_file || cli_is_model_folder(path))
+    if (is_file || splat_stage_is_model_folder(path))
         snprintf(text, size, "a command comes first: 'splatsmith view %s' shows it", word);
     else
         snprintf(text, size, "a command comes first: 'splatsmith train -s %s -m MODEL' makes a splat of it, "

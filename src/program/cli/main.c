@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "progress.h"
 #include "ranks.h"
+#include "signals.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -36,7 +37,6 @@ static void take_images_as_iteration(splat_line *line)
 static int run_line(splat_line *line, int argc, char **argv)
 {
     const splat_line_command *command = line->command;
-    line->command_line = argv;
     if (!cli_parse(line, argc - 2, argv + 2)) return CLI_USAGE;
     if (line->general->help != SPLAT_LINE_NO_HELP) {
         cli_print_help(stdout, command, line->general->help);
@@ -58,8 +58,13 @@ static int run_command(const splat_line_command *command, int argc, char **argv)
     splat_line line;
     splat_error error;
     if (splat_line_init(&line, command, &error) != SPLAT_OK) return cli_report(&error);
+    char *text = cli_command_text(argv); /* not recorded when memory is exhausted */
+    line.command_text = text;
+    line.talk = cli_talk();
+    line.talk->stop = cli_stop();
     int code = run_line(&line, argc, argv);
     splat_line_free(&line);
+    free(text);
     return code;
 }
 

@@ -16,7 +16,7 @@ typedef struct pipeline {
 /* The line of a stage's command, and room for paths that it makes up. */
 typedef struct stage_line {
     splat_line line;
-    cli_outcome outcome;
+    splat_line_outcome outcome;
     char path[3 * CLI_PATH_MAX];
 } stage_line;
 

@@ -1,6 +1,11 @@
 /* What the stages of a pipeline are, which options each gets, and what a stage was made with. */
 #include "pipeline.h"
 #include "progress.h"
+#include "stage/coarse.h"
+#include "stage/mesh.h"
+#include "stage/refine.h"
+#include "stage/texture.h"
+#include "stage/train.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,26 +77,31 @@ static void fill_texture(const pipeline *p, const char *folder, stage_line *stag
 static int check_train(const pipeline *p, const splat_line *line)
 {
     (void)p;
-    return cli_check_train(line);
+    splat_error error;
+    return cli_end(splat_stage_check_train(line, &error), &error);
 }
 
 /* Before the first stage has run, its last iteration is what it will be asked for. */
 static int check_coarse(const pipeline *p, const splat_line *line)
 {
     bool trains = !p->at.splat.file[0] && splat_line_given(p->line, "iterations");
-    return cli_check_coarse(line, trains ? p->line->train->iterations : p->at.splat.iteration);
+    splat_error error;
+    return cli_end(splat_stage_check_coarse(line, trains ? p->line->train->iterations : p->at.splat.iteration, &error),
+                   &error);
 }
 
 static int check_mesh(const pipeline *p, const splat_line *line)
 {
     (void)p;
-    return cli_check_mesh(line);
+    splat_error error;
+    return cli_end(splat_stage_check_mesh(line, &error), &error);
 }
 
 static int check_refine(const pipeline *p, const splat_line *line)
 {
     (void)p;
-    return cli_check_refine(line);
+    splat_error error;
+    return cli_end(splat_stage_check_refine(line, &error), &error);
 }
 
 static int check_texture(const pipeline *p, const splat_line *line)
@@ -103,7 +113,8 @@ static int check_texture(const pipeline *p, const splat_line *line)
         cli_error("%s needs the Gaussians of the refinement, which --skip_refine leaves out", bound);
         return CLI_USAGE;
     }
-    return cli_check_texture(line);
+    splat_error error;
+    return cli_end(splat_stage_check_texture(line, &error), &error);
 }
 
 const pipeline_stage pipeline_stages[] = {
@@ -197,7 +208,8 @@ int pipeline_stage_begin(const pipeline *p, const pipeline_stage *stage, const c
     for (size_t i = 0; i < splat_line_n_options; i++)
         if (p->line->given[i] && !is_own(splat_line_options[i].name))
             pass_option(stage, &splat_line_options[i], p->line, line);
-    line->command_line = p->line->command_line;
+    line->command_text = p->line->command_text;
+    line->talk = p->line->talk;
     line->general->quiet = p->line->general->quiet;
     line->outcome = &out->outcome;
     line->shared_viewer = p->viewer;

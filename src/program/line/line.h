@@ -8,6 +8,13 @@
 
 #define SPLAT_LINE_WORDS_MAX 256
 
+/* What a command that works on a splat leaves to a pipeline around it. */
+typedef struct splat_line_outcome {
+    size_t peak_bytes;  /* of the context's memory, with the driver's overhead */
+    double psnr;        /* of the last evaluation of the test views */
+    int psnr_iteration; /* 0: there was none */
+} splat_line_outcome;
+
 /* A command has the parts that its options fill; other parts point to the defaults, and nobody writes there. A command
  * may change its own parts. */
 typedef struct splat_line {
@@ -20,10 +27,11 @@ typedef struct splat_line {
     const char *operand;                     /* the word that is not an option: OUT of sample, a command for help */
     const char *words[SPLAT_LINE_WORDS_MAX]; /* the words after it, of commands that take many */
     size_t n_words;
-    char **command_line;         /* as the program was called, NULL at the end */
+    const char *command_text;    /* how the work was called, for its records; NULL: not recorded */
+    struct splat_talk *talk;     /* what the work says; NULL: nothing. See stage/talk.h */
     int n_gpus;                  /* --gpus as a number, once it is checked; 0: one */
     splat_viewer *shared_viewer; /* of the pipeline around a stage; NULL: none */
-    struct cli_outcome *outcome; /* filled by the stages of a pipeline; NULL: nobody asks */
+    splat_line_outcome *outcome; /* filled by the stages of a pipeline; NULL: nobody asks */
 } splat_line;
 
 /* A line of the command without any words: its parts are the defaults. command NULL: no part is its own. Errors:

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "pipeline/stage_file.h"
+#include "stage/checkpoints.h"
 #include "splatsmith.h"
 
 #include <dirent.h>
@@ -22,22 +23,6 @@ bool splat_pipeline_join(char path[SPLAT_PIPELINE_PATH], const char *folder, con
 }
 
 /* ---------------------------------------------------------------- splats */
-
-int splat_checkpoint_number(const char *name)
-{
-    int number, end = 0;
-    return sscanf(name, "chkpnt%9d.splatsmith%n", &number, &end) == 1 && end && !name[end] ? number : -1;
-}
-
-int splat_checkpoint_newest(const char *folder)
-{
-    DIR *stream = opendir(folder);
-    int newest = -1;
-    for (struct dirent *entry; stream && (entry = readdir(stream));)
-        if (splat_checkpoint_number(entry->d_name) > newest) newest = splat_checkpoint_number(entry->d_name);
-    if (stream) closedir(stream);
-    return newest;
-}
 
 bool splat_pipeline_has_checkpoint(const char *folder)
 {

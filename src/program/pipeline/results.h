@@ -9,10 +9,6 @@
 
 #define SPLAT_PIPELINE_TEXT 1024
 
-/* The N of chkpntN.splatsmith, -1 for another name; the highest one in a folder, -1 without any. */
-int splat_checkpoint_number(const char *name);
-int splat_checkpoint_newest(const char *folder);
-
 /* The splat of a model folder (its newest state when iteration is -1) or a file. */
 splat_status splat_pipeline_find_splat(const char *path, int iteration, splat_pipeline_splat *splat,
                                        splat_error *error);

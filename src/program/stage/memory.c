@@ -1,12 +1,11 @@
-/* Memory on the command line: --vram_limit and what follows from it. */
-#include "vram.h"
+/* Limits of memory, and the options of a training. */
+#include "stage/memory.h"
 
-#include "progress.h"
-
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-size_t cli_limit_bytes(const splat_line_limit *limit, const splat_context *context, const splat_line *line)
+size_t splat_stage_limit_bytes(const splat_line_limit *limit, const splat_context *context, const splat_line *line)
 {
     splat_device_info devices[64];
     splat_memory_info memory;
@@ -24,20 +23,19 @@ size_t cli_limit_bytes(const splat_line_limit *limit, const splat_context *conte
     return limit->kind == SPLAT_LINE_LIMIT_FREE ? available : (size_t)((double)total * limit->value);
 }
 
-int cli_limit_memory(const splat_line *line, splat_context *context)
+splat_status splat_stage_limit_memory(const splat_line *line, splat_context *context, splat_error *error)
 {
-    splat_error error;
-    size_t bytes = cli_limit_bytes(&line->machine->vram_limit, context, line);
-    return splat_context_set_memory_limit(context, bytes, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+    size_t bytes = splat_stage_limit_bytes(&line->machine->vram_limit, context, line);
+    return splat_context_set_memory_limit(context, bytes, error);
 }
 
-void cli_asked_options(const splat_line *line, splat_train_options *options)
+void splat_stage_asked_options(const splat_line *line, splat_train_options *options)
 {
     *options = *line->train;
     options->photos_on_host = strcmp(line->training->data_device, "cpu") == 0;
 }
 
-void cli_apply_preset(const splat_line *line, const splat_train_options *preset, splat_train_options *options)
+void splat_stage_apply_preset(const splat_line *line, const splat_train_options *preset, splat_train_options *options)
 {
     splat_train_options usual;
     splat_train_options_init(&usual);
@@ -56,23 +54,23 @@ static void scale_schedule(splat_train_options *o, int iterations)
     o->iterations = iterations;
 }
 
-void cli_asked_steps(const splat_line *line, splat_train_options *options)
+void splat_stage_asked_steps(const splat_line *line, splat_train_options *options)
 {
     splat_train_options usual, of_strategy;
     splat_train_options_init(&usual);
     splat_train_options_init_strategy(&of_strategy, splat_strategy_find(line->training->strategy));
-    cli_asked_options(line, options);
+    splat_stage_asked_options(line, options);
     options->strategy = of_strategy.strategy;
     if (splat_line_given(line, "iterations") && of_strategy.iterations != usual.iterations)
         scale_schedule(&of_strategy, line->train->iterations);
-    cli_apply_preset(line, &of_strategy, options);
+    splat_stage_apply_preset(line, &of_strategy, options);
     if (splat_line_given(line, "target_gaussian_count") || line->plan->n_gaussians) {
         options->pixels_per_gaussian = 0; /* a named count is meant */
         splat_line_put_given(line, &line->train->pixels_per_gaussian, sizeof(float), &options->pixels_per_gaussian);
     }
 }
 
-void cli_plan_options(const splat_line *line, splat_plan_options *options)
+void splat_stage_plan_options(const splat_line *line, splat_plan_options *options)
 {
     splat_plan_options_init(options);
     options->n_gaussians = line->plan->n_gaussians;
@@ -86,59 +84,50 @@ void cli_plan_options(const splat_line *line, splat_plan_options *options)
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) *kept[i].keep = splat_line_given(line, kept[i].name);
 }
 
-void cli_print_choices(const splat_plan *plan)
+void splat_stage_say_choices(const splat_talk *talk, const splat_plan *plan)
 {
-    char bytes[32], saved[64], option[96];
+    char bytes[32], saved[64];
     for (size_t i = 0; i < plan->n_choices; i++) {
         const splat_plan_choice *choice = &plan->choices[i];
         saved[0] = '\0';
-        if (choice->saved_bytes) snprintf(saved, sizeof saved, "saves %10s; ", cli_bytes(choice->saved_bytes, bytes));
-        cli_say("  %-30s %scost: %s", cli_library_text(choice->option, option, sizeof option), saved, choice->cost);
+        if (choice->saved_bytes) snprintf(saved, sizeof saved, "saves %10s; ", splat_bytes(choice->saved_bytes, bytes));
+        splat_say(talk, "  %-30s %scost: %s", choice->option, saved, choice->cost);
     }
 }
 
-void cli_print_steps(const splat_plan *plan)
+void splat_stage_say_steps(const splat_talk *talk, const splat_plan *plan)
 {
-    char option[96];
     for (size_t i = 0; i < plan->n_steps; i++) {
         const splat_plan_step *step = &plan->steps[i];
-        cli_say("  beyond %10zu  %-30s cost: %s", step->n_gaussians,
-                cli_library_text(step->option, option, sizeof option), step->cost);
+        splat_say(talk, "  beyond %10zu  %-30s cost: %s", step->n_gaussians, step->option, step->cost);
     }
 }
 
-int cli_plan_training(const splat_line *line, const splat_context *context, const splat_scene *scene,
-                      size_t n_gaussians, splat_train_options *options)
-{
-    return cli_plan_bound(line, context, scene, n_gaussians, 0, options);
-}
-
-int cli_plan_bound(const splat_line *line, const splat_context *context, const splat_scene *scene, size_t n_gaussians,
-                   size_t n_vertices, splat_train_options *options)
+splat_status splat_stage_plan(const splat_line *line, const splat_context *context, const splat_scene *scene,
+                              size_t n_gaussians, size_t n_vertices, splat_train_options *options, splat_error *error)
 {
     splat_plan_options plan_options;
     splat_plan plan;
-    splat_error error;
-    char limit[32], total[32];
-    if (!line->machine->vram_limit.kind) return CLI_OK;
-    cli_plan_options(line, &plan_options);
+    char limit[32], total[32], each[64] = "";
+    if (!line->machine->vram_limit.kind) return SPLAT_OK;
+    splat_stage_plan_options(line, &plan_options);
     splat_plan_init(&plan);
     if (n_gaussians) plan_options.n_gaussians = n_gaussians;
     if (line->n_gpus > 1) plan_options.n_ranks = (size_t)line->n_gpus;
     if (options->ranks) plan_options.n_ranks = (size_t)splat_comm_get_size(options->ranks);
     plan_options.n_vertices = n_vertices;
-    if (splat_plan_make(context, scene, options, &plan_options, options, &plan, &error) != SPLAT_OK)
-        return cli_report(&error);
+    SPLAT_TRY(splat_plan_make(context, scene, options, &plan_options, options, &plan, error));
     if (plan.start_gaussians) { /* it grows */
-        char each[64] = "";
         if (plan_options.n_ranks > 1) snprintf(each, sizeof each, " on each of %zu ranks", plan_options.n_ranks);
-        cli_say("Memory: limit %s%s; %zu Gaussians at the start take %s. What growth gives up, when it needs to:",
-                cli_bytes(plan.limit_bytes, limit), each, plan.start_gaussians, cli_bytes(plan.start_bytes, total));
-        cli_print_steps(&plan);
-        return CLI_OK;
+        splat_say(line->talk,
+                  "Memory: limit %s%s; %zu Gaussians at the start take %s. What growth gives up, when it needs to:",
+                  splat_bytes(plan.limit_bytes, limit), each, plan.start_gaussians,
+                  splat_bytes(plan.start_bytes, total));
+        splat_stage_say_steps(line->talk, &plan);
+        return SPLAT_OK;
     }
-    cli_say("Memory: limit %s; planned %s for %zu Gaussians", cli_bytes(plan.limit_bytes, limit),
-            cli_bytes(plan.total_bytes, total), plan.n_gaussians);
-    cli_print_choices(&plan);
-    return CLI_OK;
+    splat_say(line->talk, "Memory: limit %s; planned %s for %zu Gaussians", splat_bytes(plan.limit_bytes, limit),
+              splat_bytes(plan.total_bytes, total), plan.n_gaussians);
+    splat_stage_say_choices(line->talk, &plan);
+    return SPLAT_OK;
 }

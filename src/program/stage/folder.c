@@ -1,6 +1,7 @@
 /* The folder that a command writes: its name; --delete_first: what may be deleted, and deleting it. */
-#include "cli.h"
-#include "progress.h"
+#include "stage/folder.h"
+
+#include "base/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -20,27 +21,35 @@ static bool ends_in_dots(const char *path, size_t length)
     return (n == 1 && path[begin] == '.') || (n == 2 && path[begin] == '.' && path[begin + 1] == '.');
 }
 
-bool cli_choose_folder(char path[CLI_PATH_MAX], const char *given, const char *beside, const char *suffix,
-                       const char *name)
+splat_status splat_stage_join(char path[SPLAT_STAGE_PATH], const char *folder, const char *name, splat_error *error)
+{
+    size_t length = strlen(folder);
+    const char *separator = length && folder[length - 1] == '/' ? "" : "/";
+    if (snprintf(path, SPLAT_STAGE_PATH, "%s%s%s", folder, separator, name) < SPLAT_STAGE_PATH) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the path %.200s... is too long", folder);
+}
+
+splat_status splat_stage_choose_folder(char path[SPLAT_STAGE_PATH], const char *given, const char *beside,
+                                       const char *suffix, const char *name, splat_error *error)
 {
     const char *base = given ? given : beside;
     size_t length = strlen(base);
     while (length > 1 && base[length - 1] == '/') length--;
-    char real[CLI_PATH_MAX]; /* as long as realpath's longest; that of its own would need memory */
+    char real[SPLAT_STAGE_PATH]; /* as long as realpath's longest; that of its own would need memory */
     if (!given && ends_in_dots(base, length) && realpath(base, real)) {
         base = real;
         length = strlen(real);
     }
-    int written = given ? snprintf(path, CLI_PATH_MAX, "%.*s", (int)length, base)
-                        : snprintf(path, CLI_PATH_MAX, "%.*s%s/%s", (int)length, base, suffix, name);
-    if (written >= CLI_PATH_MAX) cli_error("the path %.200s... is too long", base);
-    return written < CLI_PATH_MAX;
+    int written = given ? snprintf(path, SPLAT_STAGE_PATH, "%.*s", (int)length, base)
+                        : snprintf(path, SPLAT_STAGE_PATH, "%.*s%s/%s", (int)length, base, suffix, name);
+    if (written < SPLAT_STAGE_PATH) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the path %.200s... is too long", base);
 }
 
 static bool has_entry(const char *folder, const char *name)
 {
-    char path[CLI_PATH_MAX];
-    return cli_path_join(path, folder, name) && cli_path_exists(path);
+    char path[SPLAT_STAGE_PATH];
+    return splat_stage_join(path, folder, name, NULL) == SPLAT_OK && splat_path_exists(path);
 }
 
 /* -1 when the folder cannot be read. */
@@ -55,9 +64,9 @@ static int is_empty(const char *folder)
     return empty;
 }
 
-bool cli_lies_in(const char *path, const char *folder)
+bool splat_stage_lies_in(const char *path, const char *folder)
 {
-    char real[CLI_PATH_MAX], real_folder[CLI_PATH_MAX];
+    char real[SPLAT_STAGE_PATH], real_folder[SPLAT_STAGE_PATH];
     if (!path || !realpath(path, real) || !realpath(folder, real_folder)) return false;
     size_t length = strlen(real_folder);
     return strncmp(real, real_folder, length) == 0 && (real[length] == '/' || real[length] == '\0');
@@ -72,21 +81,22 @@ static const char *reason_to_keep(const char *folder, const char *source_path, c
         reason = errno == ENOMEM ? "memory is exhausted" : "it cannot be read";
     else if (!empty && !has_entry(folder, "cfg_args") && !has_entry(folder, "point_cloud"))
         reason = "it is no model folder: it has neither cfg_args nor point_cloud";
-    else if (cli_lies_in(".", folder))
+    else if (splat_stage_lies_in(".", folder))
         reason = "the current folder lies in it";
-    else if (cli_lies_in(source_path, folder))
+    else if (splat_stage_lies_in(source_path, folder))
         reason = "the scene lies in it";
-    else if (cli_lies_in(start_checkpoint, folder))
+    else if (splat_stage_lies_in(start_checkpoint, folder))
         reason = "the checkpoint to start from lies in it";
     return reason;
 }
 
-int cli_check_deletable(const char *folder, const char *source_path, const char *start_checkpoint)
+splat_status splat_stage_check_deletable(const char *folder, const char *source_path, const char *start_checkpoint,
+                                         splat_error *error)
 {
     struct stat status;
     const char *reason = NULL;
     if (lstat(folder, &status) != 0) {
-        if (errno == ENOENT) return CLI_OK;
+        if (errno == ENOENT) return SPLAT_OK;
         reason = strerror(errno);
     } else if (S_ISLNK(status.st_mode)) {
         reason = "it is a link";
@@ -95,9 +105,8 @@ int cli_check_deletable(const char *folder, const char *source_path, const char 
     } else {
         reason = reason_to_keep(folder, source_path, start_checkpoint);
     }
-    if (!reason) return CLI_OK;
-    cli_error("--delete_first does not delete %s, because %s", folder, reason);
-    return CLI_USAGE;
+    if (!reason) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`delete_first` does not delete %s, because %s", folder, reason);
 }
 
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
@@ -108,10 +117,9 @@ static int remove_entry(const char *path, const struct stat *status, int kind, s
     return remove(path);
 }
 
-int cli_delete_folder(const char *folder)
+splat_status splat_stage_delete_folder(const char *folder, splat_error *error)
 {
-    if (!cli_path_exists(folder)) return CLI_OK;
-    if (nftw(folder, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0) return CLI_OK;
-    cli_error("cannot delete %s: %s", folder, strerror(errno));
-    return CLI_FAILED;
+    if (!splat_path_exists(folder)) return SPLAT_OK;
+    if (nftw(folder, remove_entry, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT) == 0) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_IO, "cannot delete %s: %s", folder, strerror(errno));
 }

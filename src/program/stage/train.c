@@ -1,0 +1,67 @@
+/* Training from the points of a scene. */
+#include "stage/train.h"
+
+#include "base/file.h"
+#include "stage/folder.h"
+#include "stage/memory.h"
+#include "stage/ranks.h"
+
+#include <stdio.h>
+#include <string.h>
+
+splat_status splat_stage_check_train(const splat_line *line, splat_error *error)
+{
+    splat_train_options options;
+    if (line->train->resample_gt_image && !line->train->ray_jitter)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`resample_gt_image` needs `ray_jitter`");
+    splat_stage_asked_steps(line, &options);
+    return splat_train_options_check(&options, error);
+}
+
+static void tell_without_effect(const splat_line *line)
+{
+    static const char *const of_split[] = {"llffhold", "test_camera_count", "split", "sector"};
+    if (!line->scene->eval && splat_line_first_given(line, of_split, 4))
+        splat_notice(line->talk, "without `eval` no test views are held out");
+    if (line->scene->split == SPLAT_SPLIT_EVERY) splat_stage_tell_unused(line, "sector", " with `split every`");
+}
+
+/* The checkpoint may lie some steps before the end; those are made again. */
+static void tell_finished(const splat_training *t, const splat_line *line)
+{
+    char path[SPLAT_STAGE_PATH], checkpoint[SPLAT_STAGE_PATH];
+    int iteration = 0, last = t->train_options.iterations;
+    if (!line->run->start_checkpoint || strcmp(line->run->start_checkpoint, "latest") != 0 || line->outcome) return;
+    if (splat_model_find_iteration(t->model_path, -1, path, sizeof path, &iteration, NULL) != SPLAT_OK) return;
+    snprintf(checkpoint, sizeof checkpoint, "%.4000s/chkpnt%d.splatsmith", t->model_path, last);
+    if (iteration >= last && !splat_path_exists(checkpoint))
+        splat_notice(line->talk,
+                     "the run in %s has finished: %s is its last splat; the steps after its last checkpoint are made "
+                     "again",
+                     t->model_path, path);
+}
+
+/* With `delete_first` the run itself deletes, after its first step: a mistake must not cost the old result. */
+splat_status splat_stage_begin_train(splat_training *t, const splat_line *line, splat_error *error)
+{
+    splat_session *session = &t->session;
+    const char *path = line->model->model_path;
+    if (snprintf(t->model_path, sizeof t->model_path, "%s", path) >= (int)sizeof t->model_path)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the path %.200s... is too long", path);
+    tell_without_effect(line);
+    session->scene_options = *line->scene;
+    session->scene_options.seed = line->train->seed;
+    if (line->output->delete_first)
+        SPLAT_TRY(
+            splat_stage_check_deletable(t->model_path, line->scene->source_path, line->run->start_checkpoint, error));
+    SPLAT_TRY(splat_stage_create_context(line, &session->context, error));
+    SPLAT_TRY(splat_scene_open(session->context, &session->scene_options, &session->scene, error));
+    splat_stage_asked_steps(line, &t->train_options);
+    SPLAT_TRY(splat_stage_plan(line, session->context, session->scene, 0, 0, &t->train_options, error));
+    SPLAT_TRY(splat_ranks_start_gpus(line, session->scene, &t->train_options, &t->workers, error));
+    SPLAT_TRY(splat_trainer_create(session->context, session->scene, &t->train_options, &t->trainer, error));
+    splat_training_describe(t);
+    t->run_options.delete_first = line->output->delete_first;
+    tell_finished(t, line);
+    return SPLAT_OK;
+}
