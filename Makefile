@@ -1,7 +1,7 @@
 # Entry points only; CMake does the building (presets: release, debug, asan-ubsan).
 #   make [CUDA=1 or CUDA=0]                     with or without the CUDA backend; unset: as CMake decides (AUTO)
 #   make install [PREFIX=/usr/local] [DESTDIR=] the program, the library and their documents; no test is compiled
-.PHONY: all demo check check-quick check-nightly check-long fuzz install site clean
+.PHONY: all demo check check-quick check-nightly check-long fuzz install site release clean
 
 PREFIX ?= $(CMAKE_INSTALL_PREFIX)
 cuda := $(if $(CUDA),-DSPLATSMITH_CUDA=$(if $(filter 0 off OFF no,$(CUDA)),OFF,ON))
@@ -53,5 +53,10 @@ site: build/splatsmith
 	@scripts/install_deps.sh --site
 	@scripts/site.sh
 
+# Packages, archive, wheel, sources and checksums of a release, in release/ (RELEASING.md).
+release: deps
+	@scripts/release.sh $(cuda)
+
 clean:
-	rm -rf build build-debug build-asan build-fuzz build-tsan build-clang build-plain build-site build-site.source demo_out
+	rm -rf build build-debug build-asan build-fuzz build-tsan build-clang build-plain build-site build-site.source build-packages \
+	    build-tidy release demo_out

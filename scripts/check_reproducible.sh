@@ -1,22 +1,19 @@
 #!/bin/sh
-# check_reproducible.sh [CMAKE_OPTION...]: builds the packages twice, in folders of other names and lengths, and compares
-# them byte by byte. Takes the time of two builds, with the CUDA module (from CUDA 13 on; -DSPLATSMITH_CUDA=OFF leaves it
-# out) an hour or two; make check-long runs it without.
+# check_reproducible.sh [CMAKE_OPTION...]: builds the files of a release twice, in folders of other names and lengths, and
+# compares them byte by byte. Takes the time of two builds, with the CUDA module (from CUDA 13 on; -DSPLATSMITH_CUDA=OFF
+# leaves it out) an hour or two; make check-long runs it without.
 set -eu
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d "${TMPDIR:-/tmp}/splatsmith_reproducible.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
 CCACHE_DISABLE=1 # a cache would give the second build the objects of the first
-SOURCE_DATE_EPOCH=$(dpkg-parsechangelog -l packaging/debian/changelog -S Timestamp)
-export CCACHE_DISABLE SOURCE_DATE_EPOCH
+export CCACHE_DISABLE
 
 for folder in one a_second/folder; do
     mkdir -p "$scratch/$folder/source"
     git ls-files -co --exclude-standard -z | tar -c --null -T - | tar -x -C "$scratch/$folder/source"
     cmake --preset packages -S "$scratch/$folder/source" -B "$scratch/$folder/build" "$@" >/dev/null
-    cmake --build "$scratch/$folder/build" --target installed >/dev/null
-    cpack --config "$scratch/$folder/build/CPackConfig.cmake" -B "$scratch/$folder/packages" >/dev/null
-    rm -r "$scratch/$folder/packages/_CPack_Packages"
+    "$scratch/$folder/source/scripts/release.sh" --build "$scratch/$folder/build" --out "$scratch/$folder/packages" >/dev/null
 done
 cd "$scratch"
 failed=0

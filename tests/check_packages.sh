@@ -25,26 +25,36 @@ as_root=
 [ "$(id -u)" -eq 0 ] || as_root="unshare --user --map-root-user"
 
 export OMP_WAIT_POLICY=passive # machines that run tests are shared
-command -v dpkg-shlibdeps >/dev/null 2>&1 || skip "packages are made where dpkg-dev is installed"
+for tool in dpkg-shlibdeps python3; do
+    command -v $tool >/dev/null 2>&1 || skip "packages need dpkg-dev and Python; $tool is not installed"
+done
 $as_root chroot / true 2>/dev/null || skip "a clean root needs root or user namespaces"
 
-cmake --build "$build" --target installed >/dev/null
-# SOURCE_DATE_EPOCH: the times in the packages are that of the change log
 version=$(dpkg-parsechangelog -l "$source/packaging/debian/changelog" -S Version)
-SOURCE_DATE_EPOCH=$(dpkg-parsechangelog -l "$source/packaging/debian/changelog" -S Timestamp)
-export SOURCE_DATE_EPOCH
-cpack --config "$build/CPackConfig.cmake" -B "$scratch/packages" >"$scratch/cpack.log" 2>&1 || {
-    cat "$scratch/cpack.log"
-    fail "cpack failed"
+"$source/scripts/release.sh" --build "$build" --out "$scratch/packages" >"$scratch/release.log" 2>&1 || {
+    cat "$scratch/release.log"
+    fail "scripts/release.sh failed"
 }
-if grep -i warning -A 3 "$scratch/cpack.log"; then fail "cpack warns"; fi
-rm -r "$scratch/packages/_CPack_Packages"
 cd "$scratch/packages"
 ls -l
 architecture=$(dpkg --print-architecture)
 for package in splatsmith libsplatsmith0 libsplatsmith-program0 libsplatsmith-dev; do
     [ -s "${package}_${version}_$architecture.deb" ] || fail "there is no package $package of version $version, that of the change log"
 done
+
+# Everything that a release publishes is listed with its checksum.
+for file in *; do
+    case $file in
+    SHA256SUMS) continue ;;
+    *.deb | splatsmith-"$version"-linux-*.tar.gz | splatsmith-"$version"-py3-none-*.whl | RELEASE_NOTES.md) ;;
+    splatsmith-"$version".tar.gz) # the sources, of a tree with git
+        tar -tzf "$file" | grep -qx "splatsmith-$version/include/splatsmith.h" || fail "$file is not the sources" ;;
+    *) fail "a release does not publish $file" ;;
+    esac
+    grep -q "  $file\$" SHA256SUMS || fail "SHA256SUMS does not list $file"
+done
+sha256sum --quiet --check SHA256SUMS || fail "SHA256SUMS lists other checksums"
+[ "$(wc -l <SHA256SUMS)" -ge 7 ] || fail "a release has at least four packages, the archive, the wheel and the notes"
 
 # The engine starts no server: only the other library needs civetweb.
 if dpkg-deb -f "libsplatsmith0_${version}_$architecture.deb" Depends | grep civetweb; then
@@ -131,14 +141,10 @@ $as_root dpkg --root="$scratch/root" --force-not-root --install "libsplatsmith0_
 smoke $as_root chroot "$scratch/root"
 [ -s "$scratch/root/tmp/splatsmith_smoke/splat.sog" ] || fail "the program of the clean root wrote nothing there"
 # What the tutorial says to type, line by line, on small pictures.
-if command -v python3 >/dev/null 2>&1; then
-    mkdir "$scratch/root/tmp/tutorial"
-    # shellcheck disable=SC2086
-    PYTHONDONTWRITEBYTECODE=1 python3 "$source/tests/docs/run_tutorial.py" "$source" "$scratch/root/tmp/tutorial" \
-        /tmp/tutorial $as_root chroot "$scratch/root" || fail "the tutorial cannot be followed with what was installed"
-else
-    echo "SKIPPED: the tutorial's commands: there is no Python 3"
-fi
+mkdir "$scratch/root/tmp/tutorial"
+# shellcheck disable=SC2086
+PYTHONDONTWRITEBYTECODE=1 python3 "$source/tests/docs/run_tutorial.py" "$source" "$scratch/root/tmp/tutorial" \
+    /tmp/tutorial $as_root chroot "$scratch/root" || fail "the tutorial cannot be followed with what was installed"
 # Nothing is declared for nothing: without libjansson4 dpkg refuses.
 sed -i '/^Package: libjansson4$/,/^$/d' "$scratch/root/var/lib/dpkg/status"
 # shellcheck disable=SC2086
@@ -150,7 +156,7 @@ fi
 # ---------------------------------------------------------------- the archive
 
 mkdir "$scratch/anywhere"
-tar -C "$scratch/anywhere" -xzf splatsmith-*.tar.gz
+tar -C "$scratch/anywhere" -xzf splatsmith-*-linux-*.tar.gz
 folder=$(echo "$scratch"/anywhere/*)
 PATH=$folder/bin:$PATH
 export PATH

@@ -20,7 +20,7 @@ CONTENTS = [
     ('Inside', ['docs/method', 'docs/architecture', 'docs/kernels', 'docs/decisions', 'docs/performance',
                 'docs/comparison', 'docs/testing', 'docs/soak']),
     (LAB, ['docs/lab/README']),
-    ('Project', ['CONTRIBUTING', 'SECURITY', 'CHANGELOG']),
+    ('Project', ['CONTRIBUTING', 'RELEASING', 'SECURITY', 'CHANGELOG']),
 ]
 
 

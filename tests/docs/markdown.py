@@ -1,7 +1,7 @@
 """As much of Markdown as the documents of this repository use: code, links, headings and their anchors."""
 import os, re
 
-SKIPPED = re.compile(r'^(\.|build|node_modules|demo_out|shared$)')  # folders with what is not ours, or not yet
+SKIPPED = re.compile(r'^(\.|build|node_modules|demo_out|release$|shared$)')  # folders with what is not ours, or not yet
 
 
 def documents(root):
