@@ -42,6 +42,7 @@ threads 1200 programs with threads under ThreadSanitizer
 soak 3600 an hour of training, viewing and meshing, watched for growth
 packages 600 the packages twice, with the same bytes
 clang 330 the tests of label quick, built by Clang
+tidy 60 clang-tidy, the checks of .clang-tidy
 plain 330 the tests of label quick, without any optional library" ;;
     *)
         echo "check.sh: there is no mode '$1'; the modes are quick, full and nightly" >&2
@@ -184,6 +185,7 @@ stage_clang()
         echo "SKIPPED: a build by Clang needs clang (scripts/install_deps.sh --fuzz)"
     fi
 }
+stage_tidy() { scripts/tidy.sh || [ $? -eq 77 ]; }
 stage_plain()
 {
     quick_tests build-plain -DSPLATSMITH_EXPAT=OFF -DSPLATSMITH_ZSTD=OFF -DSPLATSMITH_WEBP=OFF \
