@@ -11,27 +11,27 @@
 extern "C" {
 #endif
 
-/* Which photos COLMAP compares. */
+/* The pairs of photos that COLMAP compares. */
 typedef enum splat_matcher {
     SPLAT_MATCHER_AUTO,       /* exhaustive up to 150 photos, on a GPU 300; beyond, VOCAB_TREE where there is one, else
                                  sequential; sequential for videos */
     SPLAT_MATCHER_EXHAUSTIVE, /* every pair */
     SPLAT_MATCHER_SEQUENTIAL, /* neighbours by name, and every tenth photo with every tenth */
-    SPLAT_MATCHER_VOCAB_TREE  /* those that look alike, by a vocabulary tree */
+    SPLAT_MATCHER_VOCAB_TREE  /* pairs that a vocabulary tree finds similar */
 } splat_matcher;
 #define SPLAT_WORDS_MATCHER "auto|exhaustive|sequential|vocab_tree"
 
 /* How COLMAP finds the cameras of matched photos. */
 typedef enum splat_mapper {
-    SPLAT_MAPPER_AUTO,        /* global for more than 300 photos whose EXIF all tells a focal length, where COLMAP has
-                                 it (4.0 and later) and it succeeds, else incremental */
+    SPLAT_MAPPER_AUTO,        /* global for more than 300 photos that all have a focal length in their EXIF, if COLMAP
+                                 has it (4.0 and later) and it succeeds; else incremental */
     SPLAT_MAPPER_INCREMENTAL, /* one photo after the other */
-    SPLAT_MAPPER_GLOBAL       /* all at once: faster, and in need of good focal lengths */
+    SPLAT_MAPPER_GLOBAL       /* all at once: faster, needs good focal lengths */
 } splat_mapper;
 #define SPLAT_WORDS_MAPPER "auto|incremental|global"
 
-/* How finely COLMAP looks at photos: their longer side in pixels, and features of each. Time of matching grows with the
- * square of the features. */
+/* The size of photos in COLMAP (their longer side), and the number of features of each. The time of matching grows with
+ * the square of the features. */
 typedef enum splat_camera_quality {
     SPLAT_CAMERA_QUALITY_AUTO,   /* HIGH with a COLMAP for CUDA, else MEDIUM */
     SPLAT_CAMERA_QUALITY_LOW,    /* 1000 pixels, 2048 features */
@@ -55,7 +55,7 @@ typedef struct splat_cameras_options {
                                  NULL: none */
     int n_frames;             /* of a video; 0 (default): two a second, at most 300 */
     int threads;              /* of COLMAP; 0 (default): all */
-    /* Called several times a second with what is done and how far it is (0 to 1); false stops. NULL: nobody asks. */
+    /* Called several times a second with the name of the stage and its fraction (0 to 1); false stops. NULL: none. */
     bool (*progress)(void *user, const char *stage, double fraction);
     void *progress_user;
     splat_log_function log;   /* NULL: silence */
@@ -77,16 +77,16 @@ void splat_cameras_options_init_sized(splat_cameras_options *options, size_t siz
 /* Sets a field by its name from a text: see "options" in splatsmith/core.h. */
 splat_status splat_cameras_options_set(splat_cameras_options *options, const char *name, const char *text,
                                        splat_error *error);
-/* ARGUMENT: what can be said before any file is opened. */
+/* Checks the options without opening a file. Errors: ARGUMENT. */
 splat_status splat_cameras_options_check(const splat_cameras_options *options, splat_error *error);
-/* Whether a source has photos and no cameras: a folder with photos but without sparse/, transforms*.json or other
- * programs' poses, or a video, by its ending. images: as above. */
+/* True if a source has photos and no cameras: a folder of photos without sparse/, transforms*.json or another program's
+ * poses, or a video (by its ending). images: as above. */
 bool splat_cameras_are_needed(const char *source, const char *images);
-/* Writes a COLMAP scene into options->folder: images (a link to the photos, or the frames of a video), sparse/, and
- * what a later run goes on from (docs/files.md, "Cameras of photos"). The source is not touched. Stages that an earlier
- * call finished with the same photos and options are not run again; what it was stopped in goes on. Errors: ARGUMENT,
- * IO (a program is missing or failed: the message says what to do, and names its log), FORMAT (no cameras were found),
- * STOPPED, MEMORY. */
+/* Runs COLMAP, and for a video ffmpeg, and writes a COLMAP scene to options->folder: images (a link to the photos, or
+ * the frames of the video), sparse/, and the state of each stage (docs/files.md, "Cameras of photos"). It does not
+ * change the source. A later call with the same photos and options skips the finished stages and continues the one that
+ * was interrupted. info: may be NULL. Errors: ARGUMENT, IO (a program is missing or failed: the message says what to
+ * do, and names its log), FORMAT (no cameras were found), STOPPED, MEMORY. */
 splat_status splat_cameras_find(const splat_cameras_options *options, splat_cameras_info *info, splat_error *error);
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
-/* splatsmith/core.h - what every part of the library speaks of: errors, the context with its device, log and memory,
- * and cameras.
+/* splatsmith/core.h - the types of all parts of the library: errors, the context with its device, log and memory, and
+ * cameras.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -39,9 +39,9 @@ typedef enum splat_status {
 
 #define SPLAT_NO_OFFSET UINT64_MAX
 
-/* What went wrong, where. `message` is one sentence that says what to do; an option that it names stands between
- * backquotes, by its name on the command line and without dashes: "name the folder with `images`". So do those in lines
- * of the log. Filled only when a function fails. */
+/* An error. `message` is one sentence: what is wrong, and what to do. An option in it, or in a line of the log, stands
+ * between backquotes by its name on the command line, without dashes: "name the folder with `images`". Functions fill
+ * the struct only when they fail. */
 typedef struct splat_error {
     splat_status status;
     uint64_t offset;    /* byte offset in `file`, SPLAT_NO_OFFSET when it has none */
@@ -65,19 +65,20 @@ const char *splat_version(void);
 
 /* ---------------------------------------------------------------- folders */
 
-/* Keeps other runs of this library out of a folder: IO when one is at work there. The lock is the caller's
- * (splat_folder_unlock); a process that is killed loses it. A folder of a file system without locks is not locked. */
+/* Locks a folder, so that no other run of this library works in it. The caller owns *lock (splat_folder_unlock); the
+ * end of the process also releases it. A file system without locks gives no protection. Errors: IO (another run has
+ * it). */
 splat_status splat_folder_lock(const char *folder, int *lock, splat_error *error);
 void splat_folder_unlock(int lock);
 
 /* ---------------------------------------------------------------- options
  *
  * A struct of options begins with its size. splat_<name>_options_init(&options) sets the size that the struct has in
- * the caller's header, and the defaults, which stand beside the fields; then a program sets what it wants otherwise.
+ * the caller's header, and the defaults, which the comments of the fields give. The program then changes what it needs.
  * A library that is newer than the program's header takes defaults for the fields that the program does not know, so
  * fields are only ever added at the end. ARGUMENT: a struct that was not initialised, or one of a newer header with
- * something set that the library does not know. (..._init_sized are for bindings to other languages.) What the library
- * fills - infos, plans, samples - has no size: its layout changes with SPLATSMITH_VERSION_MINOR.
+ * something set that the library does not know. (..._init_sized are for bindings to other languages.) A struct that the
+ * library fills (an info, a plan, a sample) has no size: its layout changes with SPLATSMITH_VERSION_MINOR.
  *
  * splat_<name>_options_set(&options, name, text, &error) sets a field by its name from a text, for programs that read
  * options from a file, a form or a command line; in C, splat_options_set of splatsmith.h is the same for every struct.
@@ -96,7 +97,7 @@ typedef enum splat_log_level { SPLAT_LOG_WARNING = 0, SPLAT_LOG_NOTICE = 1, SPLA
 /* Receives one line without a newline, on the thread that called into the library. */
 typedef void (*splat_log_function)(void *user, splat_log_level level, const char *message);
 
-/* When memory that is not used any more goes back to the device. */
+/* The moment at which unused memory goes back to the device. */
 typedef enum splat_fragmentation {
     SPLAT_FRAGMENTATION_NORMAL = 0, /* when arrays shrink, and when working memory is a third larger than needed */
     SPLAT_FRAGMENTATION_AGGRESSIVE = 1, /* all of it, at every density control */
@@ -111,19 +112,19 @@ typedef struct splat_context_options {
     bool deterministic;     /* GPU: the same bytes on every run, slower; the CPU always gives the same bytes */
     const char *simd;       /* "auto", "avx512", "avx2" or "c"; NULL is "auto" (the widest this CPU has) */
     splat_fragmentation fragmentation; /* NORMAL */
-    bool sole_user;         /* GPU: nothing else in this process uses the device, so its context may be made smaller (a
-                               quarter of a GiB on an H200): threads get the stack that kernels were compiled for, and
-                               kernels of others that recurse would have none. Default false */
+    bool sole_user;         /* GPU: nothing else in this process uses the device. Its context then takes less memory (a
+                               quarter of a GiB on an H200): threads get only the stack of these kernels, and a
+                               recursive kernel of another library would fail. Default false */
     splat_log_function log; /* NULL: silence */
     void *log_user;
 } splat_context_options;
 
 void splat_context_options_init_sized(splat_context_options *options, size_t size);
 #define splat_context_options_init(options) splat_context_options_init_sized(options, sizeof *(options))
-/* Opens the backend. `context` is owned by the caller (splat_context_destroy). Errors: ARGUMENT, MEMORY; of "cuda"
+/* Opens the backend. The caller owns *context (splat_context_destroy). Errors: ARGUMENT, MEMORY; with "cuda" also
  * UNSUPPORTED (the module libsplatsmith-cuda.so is not installed) and DEVICE (it or the GPU cannot be used). */
 splat_status splat_context_create(const splat_context_options *options, splat_context **context, splat_error *error);
-/* Every scene, model and trainer of the context must be gone before. NULL is allowed. */
+/* Destroy every scene, model and trainer of the context first. NULL is allowed. */
 void splat_context_destroy(splat_context *context);
 /* "cpu (avx512, 2 threads)" and the like; lives as long as the context. */
 const char *splat_context_get_description(const splat_context *context);
@@ -135,9 +136,9 @@ typedef struct splat_device_info {
     int index;                      /* what splat_context_options.gpu takes */
     char name[256];
     int compute_major, compute_minor; /* 9, 0 is sm_90 */
-    size_t total_bytes, free_bytes; /* of its memory; free_bytes is 0 when the device does not tell */
+    size_t total_bytes, free_bytes; /* of its memory; free_bytes is 0 if the device does not report it */
     int driver_version;             /* the newest CUDA of the driver: 1000 major + 10 minor */
-    int runtime_version;            /* the CUDA of the CUDA backend, likewise */
+    int runtime_version;            /* the CUDA of the CUDA backend, in the same form */
 } splat_device_info;
 
 /* *n: how many GPUs there are; the first `capacity` of them are described (devices may be NULL when it is 0). Errors:
@@ -148,23 +149,23 @@ typedef struct splat_memory_info {
     size_t bytes;          /* held in named blocks now */
     size_t peak_bytes;     /* the most since the context was created */
     size_t n_blocks;
-    size_t used_bytes;     /* in use, <= bytes: the rest of the last page or granule of each block is not */
+    size_t used_bytes;     /* in use, <= bytes: each block may end in an unused part of a page */
     size_t host_bytes;     /* GPU: pinned host memory of blocks that were placed there */
-    size_t overhead_bytes; /* GPU: what the process holds beside the blocks (the driver's context and code) */
+    size_t overhead_bytes; /* GPU: memory of the process outside the blocks (the driver's context and code) */
     size_t limit_bytes;    /* `bytes` never passes it; 0: no limit */
     size_t n_refused;      /* growths that the limit refused */
 } splat_memory_info;
 
 /* Device memory of the context (host memory for the CPU backend). */
 void splat_context_get_memory(const splat_context *context, splat_memory_info *info);
-/* Calls back once a named block, largest first; then, with the owner "host", what the host holds for photos and files.
- */
+/* Calls `visit` for each named block, largest first, and then for the host memory of photos and files (owner
+ * "host"). */
 typedef void (*splat_memory_block_function)(void *user, const char *owner, const char *name, size_t bytes);
 void splat_context_visit_memory_blocks(const splat_context *context, splat_memory_block_function visit, void *user);
 
-/* The whole process on the device, as its driver counts it, will not pass limit_bytes: the context's own share is taken
- * off and every growth of a block beyond the rest is refused (MEMORY). On the CPU backend the named blocks alone count.
- * 0 takes the limit away. Errors: MEMORY when more is held already. */
+/* Keeps the memory of the whole process on the device, as its driver counts it, at most limit_bytes: a block that would
+ * grow past the limit fails (MEMORY). On the CPU backend only the named blocks count. 0: no limit. Errors: MEMORY (the
+ * process already has more). */
 splat_status splat_context_set_memory_limit(splat_context *context, size_t limit_bytes, splat_error *error);
 
 /* How the spherical harmonics of degree 1 and more are stored; all else is float32. */
@@ -211,10 +212,10 @@ typedef struct splat_file_format {
 /* How a splat is written (splat_save_options_init, splat_model_save). */
 typedef struct splat_save_options {
     size_t size;
-    bool fused;    /* bake the 3D filter into scales and opacities and leave filter_3D out: what other viewers read */
+    bool fused;    /* bake the 3D filter into scales and opacities and omit filter_3D, for other viewers */
     int sh_degree; /* bands above it are left out; at or above the model's: all are written */
     int spz_version; /* of SPZ files: 3, or 4, which is newer than some readers */
-    const splat_camera *start; /* where an HTML page begins; borrowed. NULL: outside of the splat, all of it in view */
+    const splat_camera *start; /* first camera of an HTML page; borrowed. NULL: outside, with the whole splat in view */
 } splat_save_options;
 
 #ifdef __cplusplus

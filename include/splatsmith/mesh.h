@@ -15,82 +15,84 @@ extern "C" {
 
 /* ---------------------------------------------------------------- files of meshes */
 
-/* The formats of meshes, from the table that reading and writing go through: fills *format with row `index` and returns
- * true; false beyond the last. */
+/* Fills *format with row `index` of the table of mesh formats that reading and writing use. Returns false beyond the
+ * last row. */
 bool splat_mesh_get_format(size_t index, splat_file_format *format);
-/* ARGUMENT, naming the endings that exist, when no mesh is written under the end of this name. */
+/* Checks that there is a mesh format for the ending of this name. Errors: ARGUMENT (lists the endings). */
 splat_status splat_mesh_check_path(const char *path, splat_error *error);
 
 /* ---------------------------------------------------------------- meshes from splats */
 
 typedef enum splat_mesh_method {
-    SPLAT_MESH_POISSON = 0, /* points on the surface that the training views see, screened Poisson reconstruction */
-    SPLAT_MESH_TSDF = 1,    /* depth maps of the training views fused in a sparse grid of signed distances */
-    SPLAT_MESH_MARCHING_CUBES = 2 /* levels of the splat's density on a sparse grid, whatever the views see: a skin of
-                               flat Gaussians becomes a sheet with two sides */
+    SPLAT_MESH_POISSON = 0, /* screened Poisson reconstruction of points on the surface that the training views see */
+    SPLAT_MESH_TSDF = 1,    /* fusion of the training views' depth maps in a sparse grid of signed distances */
+    SPLAT_MESH_MARCHING_CUBES = 2 /* levels of the splat's density on a sparse grid, independent of the views: a layer
+                                     of flat Gaussians becomes a sheet with two sides */
 } splat_mesh_method;
 #define SPLAT_WORDS_MESH_METHOD "poisson|tsdf|marching_cubes"
 
-/* POISSON: where the points come from. */
+/* POISSON: the source of the points. */
 typedef enum splat_mesh_point_source {
     SPLAT_MESH_POINTS_LEVEL = 0, /* levels of the splat's density along the rays of the training views (SuGaR) */
     SPLAT_MESH_POINTS_DEPTH = 1, /* the median depth of the training views' pixels */
-    SPLAT_MESH_POINTS_CENTERS = 2, /* centres of the Gaussians that stand first in a pixel, with their shortest axes as
-                                     normals, on the side that they are seen from */
+    SPLAT_MESH_POINTS_CENTERS = 2, /* centres of the Gaussians that are first in a pixel; the normal is the shortest
+                                      axis, towards the camera */
     SPLAT_MESH_POINTS_VIEWS = 3 /* depth of the training views' pixels where other views see the same surface: the mean
-                                   of what agrees, thinned to a point for each cell of the octree */
+                                   of the views that agree, one point for each cell of the octree */
 } splat_mesh_point_source;
 #define SPLAT_WORDS_MESH_POINT_SOURCE "level|depth|centers|views"
 
 #define SPLAT_MESH_LEVELS 8
 
-/* Called between pieces of work; fraction of the stage, 0 to 1. Return false to stop (STOPPED). */
+/* Receives the progress between pieces of work: the fraction of the stage, 0 to 1. Return false to stop (STOPPED). */
 typedef bool (*splat_mesh_progress)(void *user, const char *stage, double fraction);
 
 typedef struct splat_mesh_extract_options {
     size_t size;
     splat_mesh_method method;   /* POISSON */
     splat_mesh_point_source points; /* LEVEL */
-    float levels[SPLAT_MESH_LEVELS]; /* LEVEL, MARCHING_CUBES: densities, above 0 and below 1; a mesh each; 0.3 */
+    float levels[SPLAT_MESH_LEVELS]; /* LEVEL, MARCHING_CUBES: densities, above 0 and below 1, each for one mesh; 0.3 */
     size_t n_levels;            /* of them: 1 to SPLAT_MESH_LEVELS; 1 */
-    size_t n_points;            /* LEVEL, DEPTH: surface points to take, for each level; 2,000,000 */
-    float resolution_factor;    /* of the sides of the training views' pictures; 0.05 to 8, 1 */
-    int poisson_depth;          /* POISSON: 10; 6 to 12: the finest cell is 2^-depth of the box; 0: what the spacing of
-                                   the points deserves, 10 at most, and fewer where max_host_bytes asks for it */
-    double density_quantile;    /* POISSON: this share of the vertices goes, those with the fewest points near; 0 */
-    size_t outlier_neighbors;   /* POISSON: points much farther than others from so many neighbours go; 20; 0: none */
-    double outlier_std;         /* that is, more than the mean and so many standard deviations; 20 */
-    bool project;               /* POISSON: vertices move along their normals to the nearest point, where no face turns
-                                   over, and take its colour; false: points are noisier than what they were made to */
-    double voxel_size;          /* TSDF, MARCHING_CUBES: scene units, in the box; 0: a 320th of it, or with TSDF more,
-                                   until it fits in max_host_bytes */
-    double least_scale;         /* MARCHING_CUBES: Gaussians are at least so many voxels thick; 0.5 */
-    double max_depth;           /* TSDF: farther surface is left out, scene units; 0: none is */
+    size_t n_points;            /* LEVEL, DEPTH: surface points for each level; 2,000,000 */
+    float resolution_factor;    /* factor of the sides of the training views' pictures; 0.05 to 8; 1 */
+    int poisson_depth;          /* POISSON: 6 to 12: the finest cell is 2^-depth of the box; 0: from the spacing of the
+                                   points, at most 10, and less if max_host_bytes demands it; 10 */
+    double density_quantile;    /* POISSON: remove this share of the vertices, those with the fewest points near; 0 */
+    size_t outlier_neighbors;   /* POISSON: remove points far from this many neighbours; 0: none; 20 */
+    double outlier_std;         /* far: above the mean distance by more than this many standard deviations; 20 */
+    bool project;               /* POISSON: move vertices along their normals to the nearest point, unless a face would
+                                   flip, and give them its colour; false, because points are noisier than the surface
+                                   made of them */
+    double voxel_size;          /* TSDF, MARCHING_CUBES: scene units, in the box; 0: a 320th of the box, with TSDF
+                                   larger if max_host_bytes demands it */
+    double least_scale;         /* MARCHING_CUBES: least thickness of Gaussians in voxels; 0.5 */
+    double max_depth;           /* TSDF: leave out surface farther than this, scene units; 0: none */
     float min_alpha;            /* TSDF, DEPTH: pixels with less opacity show no surface; 0.5 */
-    bool background;            /* true. POISSON: a second mesh of what lies around the box, up to four times as far;
-                                   others: levels of voxels and boxes twice as large each, as far as the views see
+    bool background;            /* true. POISSON: a second mesh of the surroundings of the box, up to four times as far;
+                                   others: levels with voxels and boxes twice as large each, as far as the views see
                                    (TSDF), or until 99 % of the opaque Gaussians are inside (MARCHING_CUBES) */
-    bool has_bbox; /* the box is the next two; else a cube around the cameras, as wide as the scene's extent */
+    bool has_bbox; /* bbox_low and bbox_high are the box; else a cube around the cameras, as wide as the scene's
+                      extent */
     double bbox_low[3], bbox_high[3]; /* world; never shifted */
-    bool center_bbox;           /* the cube lies around the mean of the cameras (true), else around the origin */
-    size_t target_vertices;     /* 1,000,000: simplified to it; 0: not simplified */
-    size_t min_component_faces; /* smaller pieces are removed; 100 */
-    double least_seen;          /* pieces with a smaller share of faces that a training view sees are removed; 0.001 */
-    bool remove_sky;            /* true. VIEWS with planes: beyond the foreground's box, what is plain and on no plane,
-                                   or where photos contradict it, makes no surface */
-    int unseen_rim;             /* unseen faces more than so many faces from a seen one are removed; 8; -1: none are */
+    bool center_bbox;           /* true: the cube lies around the mean of the cameras; false: around the origin */
+    size_t target_vertices;     /* simplify to this number; 0: do not simplify; 1,000,000 */
+    size_t min_component_faces; /* remove smaller pieces; 100 */
+    double least_seen;          /* remove pieces with a smaller share of faces that a training view sees; 0.001 */
+    bool remove_sky;            /* true. VIEWS with planes: beyond the foreground's box, plain pixels on no plane and
+                                   pixels that other photos contradict give no surface */
+    int unseen_rim;             /* remove unseen faces more than this many faces from a seen one; -1: none; 8 */
     uint64_t max_host_bytes;    /* host memory for points, pictures and reconstruction; 0: no limit */
-    uint64_t seed;              /* of the choice of points */
+    uint64_t seed;              /* for the choice of points */
     splat_mesh_progress progress; /* NULL: none */
     void *progress_user;
-    double support_trim;        /* POISSON: vertices farther from the nearest surface point than this many cells of the
-                                   octree, or spacings of the points there, go; 0: none; 1.5 */
-    bool planes;                /* VIEWS: where the photos are plain, surface is looked for on planes that their rims
-                                   lie on (docs/method.md); true */
+    double support_trim;        /* POISSON: remove vertices farther from the nearest surface point than this many cells
+                                   of the octree, or spacings of the points there; 0: none; 1.5 */
+    bool planes;                /* VIEWS: search the surface of plain regions of the photos on planes through their
+                                   rims (docs/method.md); true */
 } splat_mesh_extract_options;
 
 typedef struct splat_mesh_extract_info {
-    size_t n_gaussians;                     /* LEVEL, CENTERS, MARCHING_CUBES: with an opacity of 1/2 and more */
+    size_t n_gaussians;                     /* LEVEL, CENTERS, MARCHING_CUBES: with an opacity of at least 1/2 */
     size_t n_points;                        /* POISSON: used */
     size_t n_vertices_first, n_faces_first; /* before cleaning and simplifying */
     size_t n_faces_unseen;                  /* removed because no training view sees them (least_seen, unseen_rim) */
@@ -99,40 +101,41 @@ typedef struct splat_mesh_extract_info {
 
 void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, size_t size);
 #define splat_mesh_extract_options_init(options) splat_mesh_extract_options_init_sized(options, sizeof *(options))
-/* Sets a field by its name from a text, but the levels and the box, which are arrays: "options" in core.h. */
+/* Sets a field by its name from a text, except the arrays (levels, box): see "options" in splatsmith/core.h. */
 splat_status splat_mesh_extract_options_set(splat_mesh_extract_options *options, const char *name, const char *text,
                                             splat_error *error);
-/* Meshes that splat_mesh_extract makes: n_levels for POISSON from LEVEL and for MARCHING_CUBES, else 1. */
+/* Returns the number of meshes that splat_mesh_extract makes: n_levels for POISSON from LEVEL and for MARCHING_CUBES,
+ * else 1. */
 size_t splat_mesh_extract_count(const splat_mesh_extract_options *options);
-/* ARGUMENT when an option is out of its range; splat_mesh_extract asks it, too. */
+/* Checks the options, as splat_mesh_extract does. Errors: ARGUMENT (an option is out of its range). */
 splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *options, splat_error *error);
-/* Makes meshes with colours and outward normals from what the training views see of a splat, and writes each to its
- * paths (splat_mesh_get_format), atomically. paths: [meshes][n_paths], n_paths for each mesh in the order of the
- * levels; info: [meshes]. One view is in memory at a time. What the work will need in host memory is reported as a
- * notice before it begins, and when max_host_bytes is less, nothing is begun (MEMORY).
+/* Makes meshes, with colours and outward normals, of the surface that the training views see in a splat, and writes
+ * each to its paths (splat_mesh_get_format), atomically. paths: [meshes][n_paths], n_paths for each mesh in the order
+ * of the levels; info: [meshes]. One view is in memory at a time. A notice says how much host memory the work needs. If
+ * max_host_bytes is less, the call fails (MEMORY) before it begins.
  *
- * LEVEL, CENTERS and MARCHING_CUBES look at a copy of the Gaussians with an opacity of 1/2 and more, with the 3D filter
- * fused: 44 bytes each on the device, and 60 for LEVEL's neighbours. For the rest the surface in a pixel is where the
- * transmittance passes 1/2. The model is not changed.
+ * LEVEL, CENTERS and MARCHING_CUBES use a copy of the Gaussians with an opacity of at least 1/2, with the 3D filter
+ * fused: 44 bytes each on the device, and 60 for LEVEL's neighbours. For the others the surface in a pixel is where the
+ * transmittance passes 1/2. The model does not change.
  *
- * Errors: ARGUMENT, FORMAT (no Gaussians, fewer than 16 opaque ones, fewer than two views), NUMERIC (no surface is
- * seen), MEMORY, IO, STOPPED. */
+ * Errors: ARGUMENT, FORMAT (no Gaussians, fewer than 16 opaque ones, fewer than two views), NUMERIC (no view sees a
+ * surface), MEMORY, IO, STOPPED. */
 splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, splat_model *model,
                                 const splat_mesh_extract_options *options, const char *const *paths, size_t n_paths,
                                 splat_mesh_extract_info *info, splat_error *error);
 
-/* Removes Gaussians from a splat that stand in free space: at least three training views, and more than see it on a
- * surface, look through the place at a surface, more than a tenth farther, that they agree on with other views. It is
- * for splats whose floaters hide what is behind them in few views; what is thinner than a pixel in the views may go,
- * too. Of the options, which may be NULL, those of pictures count: resolution_factor, min_alpha, max_host_bytes,
- * progress. *n_removed: how many. Errors: ARGUMENT, NUMERIC (none would be left), MEMORY, STOPPED. */
+/* Removes Gaussians that float in free space: at least three training views look through the place at a surface more
+ * than a tenth farther away, which they confirm with other views, and fewer views see a surface at the place. Use it
+ * for splats whose floaters hide the scene in few views; it may also remove things thinner than a pixel. options: NULL,
+ * or resolution_factor, min_alpha, max_host_bytes and progress, which are used. *n_removed: the number. Errors:
+ * ARGUMENT, NUMERIC (no Gaussian would remain), MEMORY, STOPPED. */
 splat_status splat_model_remove_floaters(splat_scene *scene, splat_model *model,
                                          const splat_mesh_extract_options *options, size_t *n_removed,
                                          splat_error *error);
-/* Removes Gaussians from a splat that fewer than least_views training views show: in which there is a pixel, of those
- * that the view's mask keeps, to which the Gaussian gives at least 1/255 of its light. Photos are read where they have
- * masks. *n_removed: how many. Errors: ARGUMENT (least_views below 1, or above the number of training views), NUMERIC
- * (none would be left: nothing has changed), MEMORY, DEVICE; those of decoding masks. */
+/* Removes Gaussians that fewer than least_views training views show. A view shows a Gaussian if the Gaussian gives at
+ * least 1/255 of the light of some pixel that the view's mask keeps. *n_removed: the number. Errors: ARGUMENT
+ * (least_views below 1, or above the number of training views), NUMERIC (no Gaussian would remain; nothing changed),
+ * MEMORY, DEVICE; those of decoding masks. */
 splat_status splat_model_remove_unseen(splat_scene *scene, splat_model *model, int least_views, size_t *n_removed,
                                        splat_error *error);
 

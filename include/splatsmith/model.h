@@ -1,5 +1,5 @@
-/* splatsmith/model.h - a set of Gaussians: reading, writing and rendering it, measuring it against the photos of a
- * scene, pictures of its views, and the folder that a model lies in.
+/* splatsmith/model.h - a set of Gaussians: reading, writing and rendering it, comparing it with the photos of a scene,
+ * and model folders.
  *
  * SPDX-License-Identifier: Apache-2.0
  */
@@ -25,35 +25,34 @@ typedef struct splat_model_info {
     float kernel_size;
 } splat_model_info;
 
-/* Reads a file of any format of splats (splat_model_get_format), recognised by its content, then by its name: a PLY of
- * the 3DGS family by property names (SH degree 0 to 3, normals or not, filter_3D or not, other columns ignored), or the
- * parameters of a checkpoint, without its optimizer. The model is owned by the caller (splat_model_destroy). Errors:
- * IO, FORMAT, UNSUPPORTED, MEMORY. */
+/* Reads a splat from a file of any format (splat_model_get_format), which it recognises by the content, then by the
+ * name. A PLY of the 3DGS family is read by property names: SH degree 0 to 3, with or without normals and filter_3D;
+ * other columns are ignored. Of a checkpoint only the parameters are read. The caller owns *model
+ * (splat_model_destroy). Errors: IO, FORMAT, UNSUPPORTED, MEMORY. */
 splat_status splat_model_load(splat_context *context, const char *path, splat_model **model, splat_error *error);
 void splat_model_destroy(splat_model *model);
-/* What a file holds, from its header alone. Errors: IO, FORMAT, UNSUPPORTED. */
+/* Reads the header of a file and fills *info. Errors: IO, FORMAT, UNSUPPORTED. */
 splat_status splat_model_describe(const char *path, splat_model_info *info, splat_error *error);
 void splat_model_get_info(const splat_model *model, splat_model_info *info);
-/* The mean over all Gaussians of their opacity in [0,1], without the 3D filter; 0 without any. Waits for the device.
- * Errors: MEMORY, DEVICE. */
+/* Computes the mean opacity of all Gaussians, in [0,1], without the 3D filter; 0 without Gaussians. Waits for the
+ * device. Errors: MEMORY, DEVICE. */
 splat_status splat_model_get_mean_opacity(const splat_model *model, double *mean, splat_error *error);
-/* Cuts the SH bands above sh_degree off and gives their memory back; a higher degree than the model's changes nothing.
- * Errors: ARGUMENT, MEMORY. */
+/* Removes the SH bands above sh_degree and frees their memory; a no-op if the model's degree is not higher. Errors:
+ * ARGUMENT, MEMORY. */
 splat_status splat_model_reduce_sh(splat_model *model, int sh_degree, splat_error *error);
-/* How the model is rendered from now on. kernel_size: variance in pixel^2, <= 0 keeps the mode's default. */
+/* Sets how the model is rendered from now on. kernel_size: variance in pixel^2; <= 0: the mode's default. */
 splat_status splat_model_set_render_mode(splat_model *model, splat_render_mode mode, float kernel_size,
                                          splat_error *error);
-/* The formats of splats, from the table that loading and saving go through: fills *format with row `index` and returns
- * true; false beyond the last. */
+/* Fills *format with row `index` of the table of splat formats that loading and saving use. Returns false beyond the
+ * last row. */
 bool splat_model_get_format(size_t index, splat_file_format *format);
-/* ARGUMENT, naming the endings that exist, when splat_model_save has no format for the end of this name. */
+/* Checks that splat_model_save has a format for the ending of this name. Errors: ARGUMENT (lists the endings). */
 splat_status splat_model_check_path(const char *path, splat_error *error);
 
 void splat_save_options_init_sized(splat_save_options *options, size_t size);
 #define splat_save_options_init(options) splat_save_options_init_sized(options, sizeof *(options))
-/* Writes a file of the format that the end of the name chooses (a PLY without one), atomically; its folder is made when
- * absent. NULL options: the defaults. A splat that is rendered with the Mip filter is marked as such. Errors: ARGUMENT,
- * IO, MEMORY. */
+/* Writes a file, atomically, in the format of the name's ending (without an ending: PLY); creates its folder. options:
+ * NULL: the defaults. A splat that is rendered with the Mip filter is marked as such. Errors: ARGUMENT, IO, MEMORY. */
 splat_status splat_model_save(const splat_model *model, const char *path, const splat_save_options *options,
                               splat_error *error);
 
@@ -61,9 +60,9 @@ splat_status splat_model_save(const splat_model *model, const char *path, const 
 
 typedef enum splat_array_type { SPLAT_ARRAY_FLOAT32 = 0, SPLAT_ARRAY_FLOAT16 = 1 } splat_array_type;
 
-/* Numbers where they lie: nothing is copied. */
+/* A view of numbers in their place: nothing is copied. */
 typedef struct splat_array {
-    void *data;          /* NULL: there are none */
+    void *data;          /* NULL: no numbers */
     int gpu;             /* the GPU in whose memory data lies (splat_device_info.index); -1: host memory */
     splat_array_type type;
     int n_dimensions;    /* 1 to 3 */
@@ -84,10 +83,10 @@ typedef struct splat_model_arrays {
                               opacities; without one data is NULL */
 } splat_model_arrays;
 
-/* The model's own arrays, once the device is done with them. They are borrowed until the number of Gaussians may change
- * (a training step, splat_model_clean, splat_model_reduce_sh), the model is destroyed, or a trainer that owns it is;
- * and sh_rest of a model in training is complete until the next step only. What is written into them (on a GPU: and has
- * arrived when the library is called next) is the model from then on. Errors: DEVICE. */
+/* Waits for the device and returns the model's own arrays. They are borrowed until the number of Gaussians may change
+ * (a training step, splat_model_clean, splat_model_reduce_sh), or until the model or the trainer that owns it is
+ * destroyed; sh_rest of a model in training is complete only until the next step. Writes into the arrays change the
+ * model; on a GPU a write must have arrived before the next call of the library. Errors: DEVICE. */
 splat_status splat_model_get_arrays(splat_model *model, splat_model_arrays *arrays, splat_error *error);
 
 /* Numbers of a splat in host memory, rows without gaps, as in splat_model_arrays. */
@@ -104,28 +103,29 @@ typedef struct splat_model_values {
 
 void splat_model_values_init_sized(splat_model_values *values, size_t size);
 #define splat_model_values_init(values) splat_model_values_init_sized(values, sizeof *(values))
-/* A model with copies of these numbers. Owned by the caller (splat_model_destroy). Errors: ARGUMENT, MEMORY, DEVICE. */
+/* Makes a model with copies of these numbers. The caller owns *model (splat_model_destroy). Errors: ARGUMENT, MEMORY,
+ * DEVICE. */
 splat_status splat_model_from_values(splat_context *context, const splat_model_values *values, splat_model **model,
                                      splat_error *error);
 
 /* ---------------------------------------------------------------- changing a splat */
 
-/* What goes from a splat (splat_clean_options_init, splat_model_clean). A Gaussian is judged as it is rendered, with
- * its 3D filter. */
+/* Rules for removing Gaussians (splat_clean_options_init, splat_model_clean). A Gaussian is judged as it is rendered,
+ * with its 3D filter. */
 typedef struct splat_clean_options {
     size_t size;
-    bool has_bbox;               /* remove what has its centre outside bbox_low to bbox_high, in the world; false */
+    bool has_bbox;               /* remove Gaussians with centres outside bbox_low to bbox_high, in the world; false */
     double bbox_low[3], bbox_high[3];
-    double min_opacity;          /* remove what has less, 0 to 1; 0: none */
-    double max_size;             /* remove what has a standard deviation above this share of the splat's extent, which
-                                    is the diagonal of the box, or without one of the box that holds the middle 98 % of
-                                    the centres along each axis; 0: none */
-    double outlier_std;          /* of the rest, remove what is farther from its neighbours, in the mean, than the mean
-                                    of that distance and this many deviations; 0: none */
-    size_t outlier_neighbors;    /* ... and so many are the neighbours, itself among them: 2 to 32; 20 */
+    double min_opacity;          /* remove Gaussians with less, 0 to 1; 0: none */
+    double max_size;             /* remove Gaussians with a standard deviation above this share of the splat's extent:
+                                    the diagonal of bbox, or without it of the box with the middle 98 % of the centres
+                                    along each axis; 0: none */
+    double outlier_std;          /* of the rest, remove Gaussians whose mean distance from their neighbours is above the
+                                    mean of all by more than this many deviations; 0: none */
+    size_t outlier_neighbors;    /* number of these neighbours, with the Gaussian itself: 2 to 32; 20 */
 } splat_clean_options;
 
-/* Each Gaussian that goes counts once, for the first reason in this order. */
+/* Counts of removed Gaussians. Each counts once, for the first reason in this order. */
 typedef struct splat_clean_counts {
     size_t n_before, n_removed;
     size_t n_not_finite, n_outside, n_faint, n_large, n_lonely;
@@ -133,22 +133,22 @@ typedef struct splat_clean_counts {
 
 void splat_clean_options_init_sized(splat_clean_options *options, size_t size);
 #define splat_clean_options_init(options) splat_clean_options_init_sized(options, sizeof *(options))
-/* Sets a field by its name from a text, but the box, which is of arrays: see "options" in splatsmith/core.h. */
+/* Sets a field by its name from a text, except the arrays of the box: see "options" in splatsmith/core.h. */
 splat_status splat_clean_options_set(splat_clean_options *options, const char *name, const char *text,
                                      splat_error *error);
-/* ARGUMENT when an option is out of its range; splat_model_clean asks it, too. */
+/* Checks the options, as splat_model_clean does. Errors: ARGUMENT (an option is out of its range). */
 splat_status splat_clean_options_check(const splat_clean_options *options, splat_error *error);
-/* Removes Gaussians, also those with parameters that are not finite; the others keep their order. counts: may be NULL.
- * Errors: ARGUMENT, NUMERIC (none would be left: nothing has changed), MEMORY, DEVICE. */
+/* Removes Gaussians by these rules, and all with parameters that are not finite. The others keep their order. counts:
+ * may be NULL. Errors: ARGUMENT, NUMERIC (no Gaussian would remain; nothing changed), MEMORY, DEVICE. */
 splat_status splat_model_clean(splat_model *model, const splat_clean_options *options, splat_clean_counts *counts,
                                splat_error *error);
 
 /* Turns a splat about the origin of its world, then scales it: centres, rotations, sizes, 3D filter and spherical
- * harmonics, so that cameras that go with it see the same. rotation: a quaternion (w, x, y, z) of any length but 0.
- * scale: above 0. Errors: ARGUMENT, MEMORY, DEVICE. */
+ * harmonics. A camera moved by splat_camera_transform sees the same picture as before. rotation: a quaternion
+ * (w, x, y, z) of any length but 0. scale: above 0. Errors: ARGUMENT, MEMORY, DEVICE. */
 splat_status splat_model_transform(splat_model *model, const double rotation[4], double scale, splat_error *error);
 
-/* Moves a camera as splat_model_transform moves a splat, so that it sees the same. rotation: of any length but 0. */
+/* Moves a camera as splat_model_transform moves a splat. rotation: of any length but 0. */
 void splat_camera_transform(splat_camera *camera, const double rotation[4], double scale);
 
 /* ---------------------------------------------------------------- rendering */
@@ -157,23 +157,23 @@ void splat_camera_transform(splat_camera *camera, const double rotation[4], doub
 splat_status splat_model_render(splat_model *model, const splat_camera *camera, const float background[3], float *rgb,
                                 splat_error *error);
 
-/* The same without a copy: *rgb is float32 [3][height][width] in the memory of the context's device, and done. It is
+/* The same without a copy: *rgb is float32 [3][height][width] in the memory of the context's device, complete, and
  * borrowed until the model is rendered again, measured, trained or destroyed. Errors: MEMORY, DEVICE. */
 splat_status splat_model_render_array(splat_model *model, const splat_camera *camera, const float background[3],
                                       splat_array *rgb, splat_error *error);
-/* Writes such a picture as a PNG of 8 bits a channel, atomically: floor(255 x + 1/2) of values in [0,1], to which
- * others are clamped. rgb: float[3][height][width], planar, host memory. Errors: ARGUMENT, IO, MEMORY. */
+/* Writes a picture as a PNG with 8 bits a channel, atomically: floor(255 x + 1/2), with x clamped to [0,1]. rgb:
+ * float[3][height][width], planar, host memory. Errors: ARGUMENT, IO, MEMORY. */
 splat_status splat_picture_write(const char *path, const float *rgb, int width, int height, splat_error *error);
 
-/* What a view shows besides its colours: maps of [height][width], in the caller's memory; those that are NULL are left
- * out. With the weights w = alpha T of the blended Gaussians: */
+/* Maps of a view, each [height][width] in the caller's memory; NULL: not computed. The blended Gaussians have the
+ * weights w = alpha T. */
 typedef struct splat_geometry_maps {
     float *depth;      /* along the camera's axis, where the pixel's ray meets the blended plane of its Gaussians:
                           sum of w d over sum of w (-n . r); d is the camera's distance from a Gaussian's plane, which
                           is across n, and r the ray, with z = 1. 0 where alpha is 1/2 or less, and for planes seen
                           edge on */
-    float *median;     /* likewise of one Gaussian alone, the one that takes the transmittance below 1/2, and at most
-                          3 deviations before or behind its centre; 0 where none does */
+    float *median;     /* the same for one Gaussian: the one that takes the transmittance below 1/2, and at most 3
+                          deviations before or behind its centre; 0 if none does */
     float *normal;     /* [3][height][width] sum of w n, brought to length 1, or 0; n is the shortest axis of the
                           Gaussian, of the side that faces the camera */
     float *alpha;      /* sum of w */
@@ -195,31 +195,31 @@ typedef struct splat_metrics {
     size_t n_views;
     double lpips;            /* 0 when lpips_net is NULL */
     const char *lpips_net;   /* "vgg", "alex normalized", ...; NULL: LPIPS was not measured. Never to be freed */
-    double render_ms;        /* time from asking for a render until it is done: as times do, it differs each time */
-    size_t n_masked;         /* views of which a mask was respected: above all figures are of the pixels that it keeps
-                                (lpips: of pictures that are the photo elsewhere), and ... */
-    double kept;             /* ... this is the share of those pixels, 1 without masks, */
-    double l1_whole, psnr_whole, psnr_per_channel_whole, ssim_whole; /* and these are of all pixels */
-    bool is_corrected;       /* the rest was measured, too: what render and photo say once each channel of the render
-                                has the mean and contrast of the photo's, clamped to [0,1] (docs/method.md 12). Made
-                                with the photo, so never to be compared with plain figures */
+    double render_ms;        /* time of a render, from the request to its end; it differs from run to run */
+    size_t n_masked;         /* views with a mask: all figures above count only the pixels that it keeps (lpips: the
+                                other pixels are the photo's) */
+    double kept;             /* share of the pixels that masks keep; 1 without masks */
+    double l1_whole, psnr_whole, psnr_per_channel_whole, ssim_whole; /* of all pixels */
+    bool is_corrected;       /* cc_* were measured: as above, after each channel of the render got the mean and
+                                contrast of the photo's, clamped to [0,1] (docs/method.md 12). They use the photo:
+                                do not compare them with plain figures */
     double cc_psnr, cc_ssim;
     double cc_lpips;         /* with lpips_net, else 0 */
-    bool is_exposed;         /* ... and with the exposure that photos before and after it have: */
+    bool is_exposed;         /* exposed_* were measured: with the exposure of the photos before and after */
     double exposed_psnr, exposed_ssim;
-    bool is_exif_exposed;    /* ... and with the exposure that its EXIF foretells: */
+    bool is_exif_exposed;    /* exif_* were measured: with the exposure that the photo's EXIF predicts */
     double exif_psnr, exif_ssim;
 } splat_metrics;
 
 typedef struct splat_lpips splat_lpips; /* LPIPS, a distance of pictures: see below */
 
-/* Called for each view that is done, on the calling thread. render is float[3][height][width] clamped to [0,1], photo
- * uint8_t[height][width][3]; all live for the call. Functions that do not measure give NULL for all three. Return false
- * to stop. */
+/* Receives each finished view, on the calling thread. render: float[3][height][width], clamped to [0,1]; photo:
+ * uint8_t[height][width][3]. render, photo and metrics live for the call; they are NULL in functions that do not
+ * measure. Return false to stop. */
 typedef bool (*splat_view_function)(void *user, size_t index_in_set, const splat_view_info *view, const float *render,
                                     const uint8_t *photo, const splat_metrics *metrics);
 
-/* What is done with the views of a scene: which ones, how they are measured, and who looks on. */
+/* A pass over views of a scene: which views, which measurements, and a function that receives each result. */
 typedef struct splat_view_job {
     size_t size;
     splat_view_set set;        /* TEST */
@@ -228,43 +228,43 @@ typedef struct splat_view_job {
     splat_view_function visit; /* NULL: nobody */
     void *user;
     bool color_correct;        /* measures with corrected colours, too (is_corrected); false */
-    const char *exposures;     /* an exposure.json: views that it has are as their photos were exposed, before they are
-                                  measured and shown; NULL (default): all are neutral, as the splat */
-    const char *nearby_exposures; /* an exposure.json: where photos are numbered and their exposures follow each other,
-                                     as in a video, views are also measured as the photos before and after were
-                                     exposed (is_exposed), and where EXIF tells, as it says (is_exif_exposed;
-                                     docs/method.md 12); NULL (default): they are not */
+    const char *exposures;     /* an exposure.json: its views get the exposures of their photos before they are measured
+                                  and shown; NULL (default): all views are neutral, as the splat */
+    const char *nearby_exposures; /* an exposure.json: if the photos are numbered and their exposures change slowly, as
+                                     in a video, views are also measured with the exposure of the photos before and
+                                     after (is_exposed), and with that of their EXIF if there is one
+                                     (is_exif_exposed; docs/method.md 12); NULL (default): they are not */
 } splat_view_job;
 
 void splat_view_job_init_sized(splat_view_job *job, size_t size);
 #define splat_view_job_init(job) splat_view_job_init_sized(job, sizeof *(job))
-/* Renders and measures the views of a job over the scene's background, one view in memory at a time. *mean is all zero
- * for an empty set. When visit stops it, the means are of the views so far. */
+/* Renders and measures the views of a job over the scene's background, with one view in memory at a time. *mean: all
+ * zero for an empty set; if `visit` stops the job, the means of the views so far. */
 splat_status splat_model_evaluate(splat_model *model, splat_scene *scene, const splat_view_job *job,
                                   splat_metrics *mean, splat_error *error);
 
 /* ---------------------------------------------------------------- LPIPS */
 
-/* LPIPS v0.1 (Zhang et al., CVPR 2018): a distance of two pictures by the features of a network, lower is better. The
- * weights are not part of the program: a safetensors file with torchvision's tensor names (features.N.weight, ...) and
- * lin0.weight, ...; F32, F16, BF16 or F64. What measures it takes a splat_lpips, or NULL.
+/* LPIPS v0.1 (Zhang et al., CVPR 2018): a distance of two pictures by the features of a network; lower is better. The
+ * weights are not part of the program. They are a safetensors file with torchvision's tensor names (features.N.weight,
+ * ...) and lin0.weight, ...; F32, F16, BF16 or F64.
  *
- * With its weights it takes at most 300 MB of device memory for pictures up to 1.6 Mpixel and in proportion beyond; all
- * but the weights is given back after each set of views. A set with a picture too small for the network, or too large
- * for a memory limit, is measured without it, and a notice says so. */
+ * LPIPS with its weights needs at most 300 MB of device memory for pictures up to 1.6 Mpixel, and in proportion beyond.
+ * After each set of views only the weights remain. A set with a picture too small for the network, or too large for a
+ * memory limit, is measured without LPIPS, and a notice says so. */
 typedef struct splat_lpips_options {
     size_t size;
     const char *net;     /* "vgg" (default), "alex" or "squeeze" */
-    const char *weights; /* the file, or a folder with lpips_<net>.safetensors; NULL or "": the environment variable
-                            SPLATSMITH_LPIPS_WEIGHTS says which */
+    const char *weights; /* the file, or a folder with lpips_<net>.safetensors; NULL or "": that of the environment
+                            variable SPLATSMITH_LPIPS_WEIGHTS */
     bool normalize;      /* true: pictures go in as [-1, 1], as the authors of LPIPS do; false (default): as [0, 1], as
                             the 3DGS family does. The two give different numbers. */
 } splat_lpips_options;
 
 void splat_lpips_options_init_sized(splat_lpips_options *options, size_t size);
 #define splat_lpips_options_init(options) splat_lpips_options_init_sized(options, sizeof *(options))
-/* Loads the weights (vgg 59 MB, alex 10 MB, squeeze 3 MB of device memory). Owned by the caller (splat_lpips_destroy),
- * who destroys it before the context. Errors: ARGUMENT (no such net), IO (no weights; the sentence says how to get
+/* Loads the weights (vgg 59 MB, alex 10 MB, squeeze 3 MB of device memory). The caller owns *lpips, and destroys it
+ * before the context (splat_lpips_destroy). Errors: ARGUMENT (no such net), IO (no weights; the message says how to get
  * them), FORMAT, UNSUPPORTED, NUMERIC, MEMORY. */
 splat_status splat_lpips_create(splat_context *context, const splat_lpips_options *options, splat_lpips **lpips,
                                 splat_error *error);
@@ -277,26 +277,27 @@ splat_status splat_lpips_measure(splat_lpips *lpips, int width, int height, cons
 
 /* ---------------------------------------------------------------- model folders */
 
-/* What a model folder's cfg_args says. Strings, also those of `scene`, are owned by the struct
+/* The contents of a model folder's cfg_args. The struct owns its strings, also those of `scene`
  * (splat_model_config_free). */
 typedef struct splat_model_config {
     char *model_path;
     int sh_degree;
     float kernel_size;
-    splat_scene_options scene; /* what cfg_args does not say is as splat_scene_options_init leaves it */
+    splat_scene_options scene; /* fields that cfg_args lacks have their defaults */
 } splat_model_config;
 
 splat_status splat_model_config_read(const char *model_path, splat_model_config *config, splat_error *error);
 void splat_model_config_free(splat_model_config *config);
-/* The PLY of an iteration (-1: the highest there is) in a model folder. path[size] receives it; *found the number. */
+/* Finds the PLY of an iteration (-1: the last one) in a model folder. path[size] receives its path, *found its
+ * number. */
 splat_status splat_model_find_iteration(const char *model_path, int iteration, char *path, size_t size, int *found,
                                         splat_error *error);
-/* The first camera of a cameras.json, at the full size of its photo. Errors: IO, FORMAT, MEMORY. */
+/* Reads the first camera of a cameras.json, at the full size of its photo. Errors: IO, FORMAT, MEMORY. */
 splat_status splat_model_read_start(const char *path, splat_camera *camera, splat_error *error);
 
-/* ARGUMENT when the splat at `path` (PLY or checkpoint) was trained on test views of the scene, as split.json beside it
- * or in its model folder, or the checkpoint itself, says: measured on them it would seem better than it is. What
- * nothing is known of passes. Errors also: IO, FORMAT. */
+/* Refuses (ARGUMENT) to measure a splat on photos that it was trained on: the split.json next to `path` (PLY or
+ * checkpoint) or in its model folder, or the checkpoint itself, says that test views of the scene were trained on. A
+ * splat without this information passes. Errors also: IO, FORMAT. */
 splat_status splat_scene_check_splat(const splat_scene *scene, const char *path, splat_error *error);
 
 #ifdef __cplusplus

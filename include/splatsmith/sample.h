@@ -12,7 +12,7 @@ extern "C" {
 #endif
 
 typedef enum splat_sample_scene {
-    SPLAT_SAMPLE_SCENE_BASIC,   /* a small one, for trying: a ball, a box, a torus, a hoop on a pole */
+    SPLAT_SAMPLE_SCENE_BASIC,   /* small, for trying: a ball, a box, a torus, a hoop on a pole */
     SPLAT_SAMPLE_SCENE_OBJECTS, /* things, rods and a plate on a ground of 4 x 4, half textured and half plain */
     SPLAT_SAMPLE_SCENE_ROOM     /* a furnished room of 6 x 4, 3 high, with painted walls, from inside */
 } splat_sample_scene;
@@ -42,14 +42,14 @@ typedef struct splat_sample_options {
     int n_points;      /* 6000, 20000 noisy surface points */
     int n_truth;       /* 200000, 500000 points of ground_truth.ply */
     int supersample;   /* 3, 2: rays a pixel side */
-    uint64_t seed;     /* the same seed gives the same bytes; another one another scene of the same kind */
+    uint64_t seed;     /* the same seed gives the same bytes; another seed gives another scene of the same kind */
     splat_sample_scene scene; /* BASIC */
     splat_sample_distortion distortion; /* NONE */
-    int n_blobs; /* 0; things painted over every picture, somewhere else in each, and masks/ that says where */
+    int n_blobs; /* 0; blobs painted over every picture at changing places; masks/ marks them */
     float exposure_spread; /* 0: photos of one exposure; else each is multiplied by 2^e, e uniform in [-spread, spread]
                               stops, less the mean of the photos that `eval` trains on, with a white balance of an
                               eighth of that, and clipped */
-    bool tracks; /* the model says which pictures see each point, of which at most 12 */
+    bool tracks; /* the COLMAP model lists the pictures that see each point, at most 12 */
     bool depths; /* depths/ and sparse/0/depth_params.json: exact inverse depths, as 3DGS has those of a network */
 } splat_sample_options;
 
@@ -58,12 +58,11 @@ void splat_sample_options_init_sized(splat_sample_options *options, size_t size)
 /* Sets a field by its name from a text: see "options" in splatsmith/core.h. */
 splat_status splat_sample_options_set(splat_sample_options *options, const char *name, const char *text,
                                       splat_error *error);
-/* Chooses a scene, and sets the numbers that are its defaults; the seed stays. */
+/* Sets the scene and its default numbers; keeps the seed. */
 void splat_sample_options_choose(splat_sample_options *options, splat_sample_scene scene);
-/* Writes a ray-traced COLMAP scene (images/, sparse/0 in binary and text) and ground_truth.ply into folder, which must
- * be absent or empty; with blobs masks/, too, with exposure_spread the gains as ground_truth_exposure.json; OBJECTS and
- * ROOM also ground_truth_mesh.ply, and they need three cameras (docs/files.md).
- * Errors: ARGUMENT, IO. */
+/* Writes a ray-traced COLMAP scene (images/, sparse/0 in binary and text) and ground_truth.ply to `folder`, which must
+ * be absent or empty. With blobs it also writes masks/, with exposure_spread the gains (ground_truth_exposure.json),
+ * and for OBJECTS and ROOM, which need three cameras, ground_truth_mesh.ply (docs/files.md). Errors: ARGUMENT, IO. */
 splat_status splat_sample_write(splat_context *context, const char *folder, const splat_sample_options *options,
                                 splat_error *error);
 

@@ -15,8 +15,9 @@ extern "C" {
 
 typedef struct splat_scene splat_scene;
 
-/* What masks mean to the training: their pixels do not count (people, the tripod); there shall be nothing (only the
- * object remains); they are the opacity that the picture shall have (photos with alpha, mattes). */
+/* The meaning of masks in training. IGNORE: masked pixels do not count (people, the tripod). SEGMENT: masked pixels
+ * must be empty (only the object remains). ALPHA: masks are the opacity that the picture must have (photos with alpha,
+ * mattes). */
 typedef enum splat_mask_mode { SPLAT_MASKS_IGNORE, SPLAT_MASKS_SEGMENT, SPLAT_MASKS_ALPHA } splat_mask_mode;
 #define SPLAT_WORDS_MASK_MODE "ignore|segment|alpha"
 
@@ -39,26 +40,26 @@ typedef struct splat_scene_options {
     const char *source_path;   /* the folder of the scene; required */
     const char *images;        /* folder of the photos inside the scene; NULL is "images" */
     int resolution;            /* -1: at most 1600 wide (default); 1,2,4,8,16,32,64: divisor; other: target width */
-    double resolution_scale;   /* 1: both sides of what that gives are multiplied by it; at most 1; 0 is 1 too */
+    double resolution_scale;   /* 1: factor of both sides after `resolution`; at most 1; 0 is 1 too */
     bool eval;                 /* hold test views out */
     int llffhold;              /* with eval: every n-th view by sorted name is a test view; >= 2, default 8 */
     int test_camera_count;     /* with eval: this many evenly spread test views instead; -1 (default): use llffhold */
     const char *split_file;    /* a split written before (split.json of a model folder): it wins; NULL: none */
-    bool white_background;     /* white (false: black) is what photos with alpha are composited over, and what shows
-                                  through where nothing is blended: in training, evaluations and pictures */
+    bool white_background;     /* the background is white (false: black): under photos with alpha, and where no
+                                  Gaussian is, in training, evaluations and pictures */
     bool load_allres;          /* multi-scale Blender scenes: train on all scales */
     double image_cache_gb;     /* bound of the decoded-photo cache, GiB; <= 0 (default): 2, or 0.25 with low_dram */
     bool low_dram;
     uint64_t seed;             /* random points of scenes that have none */
-    const char *masks;         /* folder of the masks inside the scene, or "none"; NULL: masks or mask beside the folder
-                                  of the photos, where there is one, and what transforms.json names */
-    bool invert_masks;         /* white is what does not count, instead of what does */
+    const char *masks;         /* folder of the masks inside the scene, or "none"; NULL: the folder masks or mask next
+                                  to the photos' folder, if there is one, and the masks that transforms.json names */
+    bool invert_masks;         /* white pixels are masked, instead of black ones */
     splat_mask_mode mask_mode; /* IGNORE; with the others the alpha of photos counts as a mask where there is none */
-    bool eval_masks;           /* true: evaluations measure the pixels that masks keep, and beside them the whole */
+    bool eval_masks;           /* true: evaluations measure the pixels that masks keep, and also the whole picture */
     splat_undistort undistort; /* AUTO */
-    float fisheye_degrees;     /* the field of a fisheye's image circle: what is beyond half of it from the axis is no
-                                  part of the photo; at most 200, where crops end; default 190,
-                                  which 0 is too */
+    float fisheye_degrees;     /* field of view of a fisheye's image circle; pixels farther than half of it from the
+                                  axis are no part of the photo; at most 200, where crops end; default 190, also
+                                  for 0 */
     const char *depths;        /* folder of maps of inverse depth inside the scene, as 3DGS has them, for training with
                                   depth_l1_weight_init; NULL: none are read */
     bool sfm_depth;            /* the points of the COLMAP model are kept with the photos that see them, for training
@@ -81,12 +82,12 @@ typedef struct splat_scene_info {
     size_t n_masked;           /* views with a mask: a file, alpha, or pixels that an undistorted photo lacks */
     size_t n_photos;           /* fewer than views where wide photos are cut into several */
     size_t n_depths;           /* training views with a map of inverse depths */
-    size_t n_depth_points;     /* places of training views whose depth the model's points tell */
+    size_t n_depth_points;     /* places of training views whose depth comes from the model's points */
 } splat_scene_info;
 
 typedef struct splat_view_info {
-    const char *name;    /* file name of the photo (its path below the photos where names repeat), and of a view that is
-                            cut out of it "#" and a number; the scene owns it */
+    const char *name;    /* file name of the photo (its path below the photos' folder if names repeat); a view that is
+                            cut out of a photo adds "#" and a number; the scene owns it */
     bool is_test;
     splat_camera camera; /* at the loaded resolution */
 } splat_view_info;
@@ -102,12 +103,12 @@ void splat_scene_options_init_sized(splat_scene_options *options, size_t size);
 /* Sets a field by its name from a text: see "options" in splatsmith/core.h. */
 splat_status splat_scene_options_set(splat_scene_options *options, const char *name, const char *text,
                                      splat_error *error);
-/* Reads cameras, points and the split; photos are decoded when needed, through the cache. Which photos take part is
- * settled here: each must exist, have a sound header and not be cut off (`strict` says what happens else). The scene is
- * owned by the caller (splat_scene_close). Errors: ARGUMENT, IO, FORMAT, UNSUPPORTED, MEMORY; each names the file. */
+/* Reads cameras, points and the split. It also decides which photos take part: each must exist, have a sound header and
+ * be complete (`strict` says what happens otherwise). Photos are decoded later, through the cache. The caller owns
+ * *scene (splat_scene_close). Errors: ARGUMENT, IO, FORMAT, UNSUPPORTED, MEMORY; each names the file. */
 splat_status splat_scene_open(splat_context *context, const splat_scene_options *options, splat_scene **scene,
                               splat_error *error);
-/* NULL is allowed, as for every function that gives a handle back. */
+/* NULL is allowed, as in every function that destroys a handle. */
 void splat_scene_close(splat_scene *scene);
 void splat_scene_get_info(const splat_scene *scene, splat_scene_info *info);
 /* index < n_views, in the order of sorted names. */
@@ -115,7 +116,7 @@ splat_status splat_scene_get_view(const splat_scene *scene, size_t index, splat_
 /* The photo of a view as loaded (resized, composited): rgb = uint8_t[height][width][3], sRGB, caller's memory. */
 splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *rgb, splat_error *error);
 
-/* The points that a training starts from, the model's or random ones, in the caller's memory: positions =
+/* Copies the points that a training starts from, the scene's or random ones, to the caller's memory: positions =
  * float[n_points][3], scene units; colors = uint8_t[n_points][3], sRGB. Either may be NULL. */
 void splat_scene_get_points(const splat_scene *scene, float *positions, uint8_t *colors);
 
@@ -126,30 +127,29 @@ void splat_scene_get_points(const splat_scene *scene, float *positions, uint8_t 
 /* A photo in memory with its camera. */
 typedef struct splat_scene_photo {
     size_t size;
-    const char *name;          /* as a file's, "left/0001.jpg": below no folder that is none of the scene's, and of one
-                                  photo only. Views are sorted by it as those of files are, and rules of splits follow
-                                  that order. Copied */
+    const char *name;          /* a relative path without "..", such as "left/0001.jpg", unique in the scene. Views
+                                  are sorted by it, and rules of splits follow that order. Copied */
     const uint8_t *pixels;     /* [height][width][channels], sRGB; borrowed until the scene is closed */
     int width, height;         /* 1 to 65500 */
     int channels;              /* 3: RGB (default); 4: RGBA with straight alpha */
     const uint8_t *mask;       /* [height][width], 255: kept, as a mask file would have it (splat_mask_mode); borrowed
                                   until the scene is closed. NULL: none */
     const char *camera_model;  /* COLMAP's name of the camera's model: "PINHOLE" (NULL is, too), "OPENCV",
-                                  "OPENCV_FISHEYE", "EQUIRECTANGULAR", ... What is distorted is undistorted as
+                                  "OPENCV_FISHEYE", "EQUIRECTANGULAR", ... Distorted photos are undistorted as
                                   splat_scene_options.undistort says. Copied */
     double parameters[SPLAT_CAMERA_PARAMETERS]; /* in COLMAP's order, pixels of the continuous picture, whose first
                                   pixel has its centre at (0.5, 0.5); of PINHOLE: fx, fy, cx, cy */
-    int camera_width, camera_height; /* of the picture that the parameters are of; 0: as the photo, which otherwise is
-                                  a smaller or larger copy of it */
+    int camera_width, camera_height; /* size of the picture that the parameters belong to; 0: that of the photo. The
+                                  photo may be a smaller or larger copy of that picture */
     double rotation[9];        /* world to camera, row-major; camera axes x right, y down, z forward (COLMAP, OpenCV) */
     double translation[3];     /* x_camera = rotation x_world + translation, scene units */
-    bool is_test;              /* held out with `eval`; where none is, the rules of splat_scene_options choose */
+    bool is_test;              /* held out with `eval`; if no photo is, the rules of splat_scene_options choose */
 } splat_scene_photo;
 
 void splat_scene_photo_init_sized(splat_scene_photo *photo, size_t size);
 #define splat_scene_photo_init(photo) splat_scene_photo_init_sized(photo, sizeof *(photo))
 
-/* What a scene is made of. */
+/* The photos and points of a scene in memory. */
 typedef struct splat_scene_arrays {
     size_t size;
     const splat_scene_photo *photos; size_t n_photos; /* all of the size that the first one says; copied */
@@ -160,12 +160,11 @@ typedef struct splat_scene_arrays {
 
 void splat_scene_arrays_init_sized(splat_scene_arrays *arrays, size_t size);
 #define splat_scene_arrays_init(arrays) splat_scene_arrays_init_sized(arrays, sizeof *(arrays))
-/* A scene of photos in memory: what splat_scene_open makes of files, its `format` is "memory". options: NULL, or
- * without source_path, images, masks (but "none"), depths, sfm_depth and load_allres, which are of files. Photos are
- * composited, undistorted and resized when they are needed, through the cache; model folders of a training on it name
- * no scene.
- * Owned by the caller (splat_scene_close). Errors: ARGUMENT, UNSUPPORTED (lenses that no camera can show), FORMAT
- * (sizes of photo and camera contradict each other), MEMORY; each names the photo. */
+/* Makes a scene of photos in memory, with the `format` "memory". options: NULL, or options without source_path, images,
+ * masks (except "none"), depths, sfm_depth and load_allres, which concern files. Photos are composited, undistorted and
+ * resized when they are needed, through the cache. The model folder of a training on it names no scene. The caller owns
+ * *scene (splat_scene_close). Errors: ARGUMENT, UNSUPPORTED (a lens that no pinhole camera can show), FORMAT (the sizes
+ * of photo and camera contradict each other), MEMORY; each names the photo. */
 splat_status splat_scene_create(splat_context *context, const splat_scene_arrays *arrays,
                                 const splat_scene_options *options, splat_scene **scene, splat_error *error);
 

@@ -13,7 +13,7 @@
 extern "C" {
 #endif
 
-/* Where the colours of texels come from. */
+/* The source of the texels' colours. */
 typedef enum splat_texture_bake {
     SPLAT_BAKE_PHOTOS = 0,   /* the training photos, levelled and blended in two bands; texels that no photo sees take
                                 the colour of the bound Gaussians, if there are any */
@@ -22,33 +22,33 @@ typedef enum splat_texture_bake {
 } splat_texture_bake;
 #define SPLAT_WORDS_TEXTURE_BAKE "photos|gaussians"
 
-/* Called between pieces of work; fraction of the stage, 0 to 1. Return false to stop (STOPPED). */
+/* Receives the progress between pieces of work: the fraction of the stage, 0 to 1. Return false to stop (STOPPED). */
 typedef bool (*splat_texture_progress)(void *user, const char *stage, double fraction);
 
 typedef struct splat_texture_options {
     size_t size;
     splat_texture_bake bake;    /* PHOTOS */
-    int texture_size;           /* 0: as many texels as texel_density asks for; else the only page has sides of so many
-                                   texels, 64 to 65500, and is filled */
+    int texture_size;           /* sides of the only page in texels, 64 to 65500, which is filled; 0: texel_density
+                                   decides */
     double texel_density;       /* texels for a pixel of the best photo of a face; 1; above 0, at most 16; up to
-                                   sqrt 2 times as many where small pieces of the mesh save texels */
+                                   sqrt 2 times as many if small pieces of the mesh save texels */
     int max_texture;            /* sides of pages, 64 to 65500; 8192 */
-    int square_size;            /* 0: charts; else SuGaR's packing, two faces in a square of so many texels, 5 to
-                                   1000 */
-    bool reject_outliers;       /* PHOTOS: views in which a face has another colour than in the others are left out;
+    int square_size;            /* 0: charts; else SuGaR's packing: two faces in a square with sides of this many
+                                   texels, 5 to 1000 */
+    bool reject_outliers;       /* PHOTOS: leave out views in which a face has another colour than in the others;
                                    true */
-    bool level_exposure;        /* PHOTOS: brightness and colour of the photos are made alike; true */
-    bool two_bands;             /* PHOTOS: details come from one photo a place, the rest is averaged; false: all is
-                                   averaged; true */
+    bool level_exposure;        /* PHOTOS: level brightness and colour of the photos; true */
+    bool two_bands;             /* PHOTOS: take details from one photo at each place, average the rest; false: average
+                                   everything; true */
     int polish_steps;           /* PHOTOS: steps of Adam on the texels, each against one levelled photo; 0: none; 150 */
-    int gaussians_per_triangle; /* of the splat that is bound to the mesh: 1, 3, 4 or 6; 0 (default): by the counts */
-    bool postprocess_mesh;      /* take the thin rim of the mesh away, as the bound Gaussians show it (SuGaR); false */
-    float postprocess_density_threshold; /* a face of the rim stays when its Gaussians' density at its centroid is above
-                                   it; 0.1 */
-    int postprocess_iterations; /* rings of faces that may go; 5 */
-    int jpeg_quality;           /* of the pages: 1 to 100; 0 (default): PNG, which loses nothing */
-    bool is_lit;                /* GLB and OBJ: a standard material, which lamps light; false: the texture is shown as
-                                   it is (KHR_materials_unlit), as the light of the photos is in it */
+    int gaussians_per_triangle; /* of the bound splat: 1, 3, 4 or 6; 0 (default): number of Gaussians over faces */
+    bool postprocess_mesh;      /* remove the thin rim of the mesh, by the bound Gaussians (SuGaR); false */
+    float postprocess_density_threshold; /* keep a face of the rim if its Gaussians' density at its centroid is above
+                                            this; 0.1 */
+    int postprocess_iterations; /* rings of faces that may be removed; 5 */
+    int jpeg_quality;           /* quality of the pages, 1 to 100; 0 (default): PNG, without loss */
+    bool is_lit;                /* GLB and OBJ: true: a standard material, which lamps light; false: the plain texture
+                                   (KHR_materials_unlit), because it contains the light of the photos */
     uint64_t max_host_bytes;    /* host memory for faces, views and texels; 0: no limit */
     splat_texture_progress progress; /* NULL: none */
     void *progress_user;
@@ -66,11 +66,11 @@ typedef struct splat_texture_info {
     int gaussians_per_triangle;   /* 0: no Gaussians */
     size_t n_rim_faces;           /* taken away */
     size_t n_faces_seen;          /* faces that a view sees */
-    size_t n_outliers, n_candidates; /* pairs of face and view that were left out, and all of them */
+    size_t n_outliers, n_candidates; /* pairs of face and view: left out, and all */
     double polish_losses[2];      /* 0.8 L1 + 0.2 (1 - SSIM): means of the first and of the last tenth of the steps */
     double seams[2];              /* mean |left - right| in bytes along edges whose faces are seen and lie apart on
                                      the pages: before and after the polish */
-    uint64_t host_bytes;          /* the most host memory that the work was to take */
+    uint64_t host_bytes;          /* planned host memory of the work */
 } splat_texture_info;
 
 void splat_texture_options_init_sized(splat_texture_options *options, size_t size);
@@ -78,21 +78,21 @@ void splat_texture_options_init_sized(splat_texture_options *options, size_t siz
 /* Sets a field by its name from a text: see "options" in splatsmith/core.h. */
 splat_status splat_texture_options_set(splat_texture_options *options, const char *name, const char *text,
                                        splat_error *error);
-/* ARGUMENT when an option is out of its range; splat_texture_make asks it, too. */
+/* Checks the options, as splat_texture_make does. Errors: ARGUMENT (an option is out of its range). */
 splat_status splat_texture_options_check(const splat_texture_options *options, splat_error *error);
 
 /* Reads a mesh (splat_mesh_get_format), makes texture coordinates and a texture for it, and writes it to each of the
- * paths, whose endings choose formats with textures. A texture and vertex colours that the mesh had go.
+ * paths, whose endings must be of formats with textures. The mesh loses its own texture and vertex colours.
  *
- * model: the Gaussians bound to the mesh, as splat_refine writes them: as many for each face, those of face f first to
- * last from f g on, in the faces' planes. NULL: none, which only PHOTOS allows.
+ * model: the Gaussians bound to the mesh, as a refinement writes them: g for each face, those of face f at f g to
+ * f g + g - 1, in the plane of the face. NULL: none; only PHOTOS allows this.
  *
- * What the work will need in host memory is reported as a notice before it begins, and when max_host_bytes is less,
- * nothing is begun (MEMORY). One view and one band of texels are in memory at a time, and photos in the scene's cache.
- * The result does not depend on the number of threads.
+ * A notice says how much host memory the work needs. If max_host_bytes is less, the call fails (MEMORY) before it
+ * begins. One view and one band of texels are in memory at a time, and photos in the scene's cache. The result does not
+ * depend on the number of threads.
  *
- * Errors: ARGUMENT (an option, a mesh without faces, one that no training view sees, Gaussians that are not bound to
- * it, more pages than there can be), FORMAT, UNSUPPORTED, MEMORY, IO, STOPPED. */
+ * Errors: ARGUMENT (an option, a mesh without faces, a mesh that no training view sees, Gaussians that are not bound to
+ * it, too many pages), FORMAT, UNSUPPORTED, MEMORY, IO, STOPPED. */
 splat_status splat_texture_make(splat_context *context, splat_scene *scene, const char *mesh_path, splat_model *model,
                                 const splat_texture_options *options, const char *const *paths, size_t n_paths,
                                 splat_texture_info *info, splat_error *error);

@@ -18,7 +18,7 @@ extern "C" {
 
 typedef struct splat_trainer splat_trainer;
 
-/* SuGaR's coarse training (Guedon and Lepetit, CVPR 2024): a trained splat is trained on with losses that lay its
+/* SuGaR's coarse training (Guedon and Lepetit, CVPR 2024): continues the training of a splat, with losses that lay its
  * Gaussians flat on surfaces (docs/method.md, "Coarse training"). */
 typedef enum splat_regularization {
     SPLAT_REGULARIZE_NONE = 0,          /* no coarse training: a splat is trained from the scene's points */
@@ -31,37 +31,38 @@ typedef enum splat_regularization {
 
 typedef struct splat_coarse_options {
     splat_regularization regularization; /* NONE */
-    int first_iteration;     /* 7000: the clock before the first step, whatever splat is loaded; all rates, windows and
-                                `iterations` count by this clock */
-    int regularize_after;    /* 9000: until here opacities are pushed to 0 or 1; then those below prune_opacity go, and
-                                the losses of the surface begin. Not before first_iteration */
+    int first_iteration;     /* 7000: the number before the first step, for any loaded splat; all rates, windows and
+                                `iterations` count from it */
+    int regularize_after;    /* 9000: until this iteration opacities are pushed to 0 or 1; then Gaussians below
+                                prune_opacity are removed, and the losses of the surface begin. Not before
+                                first_iteration */
     float entropy_factor;    /* 0.1 */
     float prune_opacity;     /* 0.1 */
-    float estimation_factor; /* 0.2: of the density or SDF loss */
-    float normal_factor;     /* 0.2: of the loss on normals of neighbours */
-    float dn_factor;         /* 0.05: of depth-normal consistency */
+    float estimation_factor; /* 0.2: weight of the density or SDF loss */
+    float normal_factor;     /* 0.2: weight of the loss on normals of neighbours */
+    float dn_factor;         /* 0.05: weight of depth-normal consistency */
     size_t n_samples;        /* 50,000 points a step, drawn in the visible Gaussians */
     int neighbor_interval;   /* 500: steps between two searches of the nearest neighbours */
     bool full_res_normals;   /* depth-normal consistency at the size of the photos instead of half of it */
 } splat_coarse_options;
 
-/* Of Gaussians bound to a mesh: splatsmith/refine.h. */
+/* Options for Gaussians that are bound to a mesh: splatsmith/refine.h. */
 typedef struct splat_refine_options {
     int gaussians_per_triangle;       /* 1, 3, 4 or 6; 1 */
-    float normal_consistency_factor;  /* 0.1: of the loss on the normals of neighbouring triangles */
-    float foreground_radius;          /* half the diagonal of what is in front, scene units; 0: the scene's extent */
+    float normal_consistency_factor;  /* 0.1: weight of the loss on the normals of neighbouring triangles */
+    float foreground_radius;          /* half the diagonal of the foreground, scene units; 0: the scene's extent */
 } splat_refine_options;
 
-typedef struct splat_strategy splat_strategy;       /* opaque: how Gaussians come and go */
-typedef struct splat_regularizer splat_regularizer; /* opaque: losses beside that of the photo */
-typedef struct splat_binding splat_binding;         /* opaque: what Gaussians follow from */
-/* "default": the adaptive density control of 3D Gaussian Splatting, up to what the photos tell of, after which what is
- * nearly transparent goes; "classic": the same as it was published, without either; "fast": classic with a low cap;
- * "mcmc": a fixed number of Gaussians that move to where they are of use (3DGS as Markov Chain Monte Carlo). NULL:
- * there is none of that name. */
+typedef struct splat_strategy splat_strategy;       /* opaque: a rule of density control */
+typedef struct splat_regularizer splat_regularizer; /* opaque: losses in addition to that of the photo */
+typedef struct splat_binding splat_binding;         /* opaque: a mesh that Gaussians follow */
+/* Returns the strategy of this name, NULL if there is none. "default": the adaptive density control of 3D Gaussian
+ * Splatting, with a cap by the pixels of the photos and a late removal of nearly transparent Gaussians; "classic": as
+ * published, without either; "fast": classic with a low cap; "mcmc": a fixed number of Gaussians, which move to where
+ * they help (3DGS as Markov Chain Monte Carlo). */
 const splat_strategy *splat_strategy_find(const char *name);
 
-/* What a run can do without to save memory, in the order in which it is given up. */
+/* Measures that save memory, in the order in which a run takes them. */
 typedef enum splat_give_up {
     SPLAT_GIVE_UP_PHOTOS = 1,     /* photos on the device (photos_on_host) */
     SPLAT_GIVE_UP_LISTS = 2,      /* room for the lists of whole views: those with many pairs are done in bands */
@@ -97,71 +98,72 @@ typedef struct splat_train_options {
     float min_opacity_threshold;    /* 0.005 */
     size_t target_gaussian_count;   /* exact cap kept at density control; 0: none */
     uint64_t seed;                  /* 0 */
-    /* memory: what each choice costs stands in docs/memory.md */
+    /* memory: docs/memory.md has the cost of each choice */
     splat_sh_storage sh_storage;    /* FLOAT32 */
     splat_optimizer_storage optimizer_storage; /* FLOAT32 */
-    bool sh_offload;        /* GPU: SH above degree 0 and their moments in pinned host memory; those of Gaussians
-                               that a step does not see stay as they are */
-    uint64_t max_instances; /* (Gaussian, tile) pairs at a time; a view with more is done in bands; 0: no bound */
-    size_t max_gaussians;           /* rows that density control may have at any moment, before it prunes: what does not
-                                       fit is refused, the smallest gradients first; 0: no bound */
-    splat_coarse_options coarse;    /* NONE, with the defaults above; it never grows: what is added to coarse training
-                                       goes to the end of this struct */
+    bool sh_offload;        /* GPU: SH above degree 0 and their moments in pinned host memory; a step leaves those
+                               of Gaussians outside its view unchanged */
+    uint64_t max_instances; /* (Gaussian, tile) pairs at a time; a view with more is rendered in bands; 0: no bound */
+    size_t max_gaussians;           /* rows that density control may have at any moment, before it prunes: new Gaussians
+                                       that do not fit are refused, the smallest gradients first; 0: no bound */
+    splat_coarse_options coarse;    /* NONE, with the defaults above; this struct never grows: new options of coarse
+                                       training are fields at the end of the outer struct */
     const splat_strategy *strategy; /* NULL: the default one */
-    const splat_regularizer *regularizer; /* losses beside that of the photo: NULL, or that of coarse training, which
-                                       splat_train_options_init_coarse sets */
-    const splat_binding *binding;   /* what the Gaussians follow from instead of being free; NULL: nothing, or what
-                                       splat_train_options_init_refine sets */
+    const splat_regularizer *regularizer; /* losses in addition to that of the photo; NULL, or those of coarse training,
+                                             which splat_train_options_init_coarse sets */
+    const splat_binding *binding;   /* the mesh that the Gaussians follow; NULL: they are free; set by
+                                       splat_train_options_init_refine */
     splat_refine_options refine;    /* with such a binding */
-    float sdf_range;                /* 8.58: of coarse training with SDF: samples farther than so many deviations from
+    float sdf_range;                /* 8.58: coarse training with SDF: samples farther than this many deviations from
                                        the depth map do not count */
-    float prune_keep;               /* 0.4: of coarse training, the share of the Gaussians that opacities are pushed to
-                                       1 of, at least; 0: of those above 1/2, as SuGaR does (with prune_opacity 0.5) */
-    float flat_factor;              /* 0, over the extent: of coarse training, of the thickness of the Gaussians */
-    float flat_ratio;               /* 0.2: with it, the smallest scale over the middle one that is allowed; 0: any
-                                       thickness is too much */
-    int trim_views;                 /* 0: of coarse training, Gaussians that stand in front in fewer training views go
-                                       with the transparent ones */
-    float geo_factor;               /* 0.01: of MULTIVIEW, of the pixels to where the neighbour's depth leads */
-    float ncc_factor;               /* 0.05: of MULTIVIEW, of the difference of both photos across pixels' planes */
-    size_t n_patches;               /* 16,384: of MULTIVIEW, pixels a step around which photos are compared */
+    float prune_keep;               /* 0.4: coarse training: the least share of the Gaussians whose opacities are pushed
+                                       to 1; 0: those above 1/2, as SuGaR does (with prune_opacity 0.5) */
+    float flat_factor;              /* 0, over the extent: coarse training: weight of the thickness of the Gaussians */
+    float flat_ratio;               /* 0.2: with flat_factor: the allowed ratio of the smallest scale to the middle one;
+                                       0: all thickness is penalised */
+    int trim_views;                 /* 0: coarse training: Gaussians that are in front in fewer training views are
+                                       removed with the transparent ones */
+    float geo_factor;               /* 0.01: MULTIVIEW: weight of the distance, in pixels, after a way to the
+                                       neighbour's depth and back */
+    float ncc_factor;               /* 0.05: MULTIVIEW: weight of the difference of both photos on pixels' planes */
+    size_t n_patches;               /* 16,384: MULTIVIEW: pixels per step around which photos are compared */
     bool dn_edges;                  /* depth-normal consistency counts less at edges of the photo */
-    float surface_fade;             /* 0: of coarse training, the last part of the steps after regularize_after in which
-                                       the weights of dn_factor, geo_factor and ncc_factor fall to nothing */
-    float init_opacity;             /* 0.1: of the first Gaussians */
+    float surface_fade;             /* 0: coarse training: the last part of the steps after regularize_after, in which
+                                       dn_factor, geo_factor and ncc_factor fall to 0 */
+    float init_opacity;             /* 0.1: opacity of the first Gaussians */
     float init_scale;               /* 1: their standard deviations, over the distance of their neighbours */
-    float opacity_reg;              /* 0: weight of the mean opacity as a loss, of all Gaussians */
-    float scale_reg;                /* 0: of the mean standard deviation, scene units */
-    float noise_lr;                 /* 500,000: with "mcmc", of the noise on positions, times their learning rate */
-    int may_give_up;                /* 0: SPLAT_GIVE_UP_* that are given up, one after the other and for good, when the
-                                       context has a memory limit and growth would not fit below it otherwise; with
-                                       LISTS max_instances is set by what is left. A plan sets it */
-    bool moments_offload;           /* GPU: of what sh_offload puts into pinned host memory, the moments alone: half of
-                                       the bytes, and less than half of the traffic */
-    float lr_final_factor;          /* 1: of all learning rates but that of the positions: they fall, from what they
-                                       are after lr_decay_from_iter, exponentially to this part of it at
-                                       position_lr_max_steps, and stay there */
+    float opacity_reg;              /* 0: weight of the mean opacity of all Gaussians as a loss */
+    float scale_reg;                /* 0: the same for the mean standard deviation, scene units */
+    float noise_lr;                 /* 500,000: "mcmc": factor of the noise on positions, times their learning rate */
+    int may_give_up;                /* 0: SPLAT_GIVE_UP_* that the run may give up, one after the other and for good,
+                                       when growth would not fit below the context's memory limit otherwise; with LISTS
+                                       the remaining memory sets max_instances. A plan sets this field */
+    bool moments_offload;           /* GPU: as sh_offload, but only the moments go to pinned host memory: half of the
+                                       bytes, and less than half of the traffic */
+    float lr_final_factor;          /* 1: after lr_decay_from_iter all learning rates but that of the positions fall
+                                       exponentially, until they are this part of themselves at
+                                       position_lr_max_steps */
     int lr_decay_from_iter;         /* 15000 */
-    float sh_rest_lr;               /* 0: of the SH above degree 0; 0 stands for feature_lr/20 */
-    bool exposure;                  /* exposure and white balance of each training photo, and vignetting of each camera,
-                                       are found beside the splat, which is the neutral scene: docs/method.md 8.1 */
-    float depth_l1_weight_init;     /* 1: of the loss against a scene's maps of inverse depth (`depths`), at first */
-    float depth_l1_weight_final;    /* 0.01: at the end, exponentially between; init 0: no such loss */
-    float sfm_depth_weight;         /* 0.01: of the loss against the depth of a scene's points (`sfm_depth`), until
-                                       densify_until_iter */
-    float pixels_per_gaussian;      /* 90: density control keeps no more Gaussians than one for so many pixels of the
-                                       training photos, each counted as 405,000 at least, but as many as there are
-                                       points; 0: no limit. Beside target_gaussian_count, which may be lower */
-    float late_prune_opacity;       /* 0.05: after densification, Gaussians less opaque than this go; 0: none */
-    splat_comm *ranks;              /* those that train together (splatsmith/distributed.h): each has a trainer, of the
-                                       same scene and options, and a view of its own in each step
-                                       (docs/distributed.md); borrowed. NULL, or one rank: alone */
+    float sh_rest_lr;               /* 0: learning rate of the SH above degree 0; 0: feature_lr/20 */
+    bool exposure;                  /* find exposure and white balance of each training photo, and vignetting of each
+                                       camera; the splat is then the neutral scene: docs/method.md 8.1 */
+    float depth_l1_weight_init;     /* 1: first weight of the loss against a scene's maps of inverse depth (`depths`) */
+    float depth_l1_weight_final;    /* 0.01: its last weight, exponentially between; init 0: no such loss */
+    float sfm_depth_weight;         /* 0.01: weight of the loss against the depth of a scene's points (`sfm_depth`),
+                                       until densify_until_iter */
+    float pixels_per_gaussian;      /* 90: density control keeps at most one Gaussian for this many pixels of the
+                                       training photos, each counted as at least 405,000, and at least one for each
+                                       point; 0: no limit. The lower of this and target_gaussian_count holds */
+    float late_prune_opacity;       /* 0.05: after densification, Gaussians below this opacity are removed; 0: none */
+    splat_comm *ranks;              /* the ranks that train together (splatsmith/distributed.h). Each has a trainer with
+                                       the same scene and options, and its own view in each step
+                                       (docs/distributed.md). Borrowed. NULL: one rank */
 } splat_train_options;
 
-/* What a step tells. A GPU works while the host goes on, and a step waits only for the one before: on a GPU the loss
- * and the counts of the view are those of the step before. At the first step, and after one that memory did not allow,
- * none are known: l1, ssim and the counts are 0, and the loss says nothing. All else, and everything on the CPU, is of
- * the step just done. */
+/* The results of a step. On a GPU the host does not wait for the device: loss, l1, ssim and the counts of the view are
+ * those of the step before. At the first step, and after a step that memory did not allow, they are not known: l1, ssim
+ * and the counts are 0, and the loss has no meaning. All other fields, and on the CPU all fields, belong to the step
+ * just done. */
 typedef struct splat_step_info {
     int iteration;       /* 1-based, of the step just done */
     float loss;          /* (1 - lambda_dssim) l1 + lambda_dssim (1 - ssim) */
@@ -170,19 +172,19 @@ typedef struct splat_step_info {
     size_t n_gaussians;
     int active_sh_degree;
     size_t view_index;   /* in the scene, of the photo of the step just done */
-    int n_views;         /* that the step was of: 1, or those of a batch, of which the loss and the counts are means,
-                            iteration that of the last view, and view_index that of the first */
-    double step_ms;      /* that the call took: on a GPU not the time of its kernels */
+    int n_views;         /* views of the step: 1, or a batch. Of a batch, the loss and the counts are means, iteration
+                            is that of the last view, and view_index that of the first */
+    double step_ms;      /* duration of the call; on a GPU not the time of its kernels */
     size_t n_added, n_removed; /* by density control in this step */
     size_t n_refused;          /* Gaussians that density control wanted and memory did not allow */
 } splat_step_info;
 
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
-/* Sets a field by its name from a text: and those of its parts `coarse` and `refine`: "options" in core.h. */
+/* Sets a field, or one of `coarse` and `refine`, by its name from a text: see "options" in splatsmith/core.h. */
 splat_status splat_train_options_set(splat_train_options *options, const char *name, const char *text,
                                      splat_error *error);
-/* The same with a strategy (NULL: the default one) and what it changes. "classic": pixels_per_gaussian and
+/* The same with a strategy (NULL: the default one) and its own defaults. "classic": pixels_per_gaussian and
  * late_prune_opacity 0. "fast": these, iterations 20000 and, as parts of them, position_lr_max_steps 20000,
  * densify_until_iter 10000, lr_decay_from_iter 14000; lr_final_factor 0.1, sh_rest_lr 0.0005, percent_dense 0.001,
  * target_gaussian_count 300,000. "mcmc": those two 0, densify_until_iter 25000, target_gaussian_count 1,000,000 (not
@@ -196,9 +198,11 @@ void splat_train_options_init_coarse_sized(splat_train_options *options, size_t 
                                            splat_regularization regularization);
 #define splat_train_options_init_coarse(options, regularization)                                                       \
     splat_train_options_init_coarse_sized(options, sizeof *(options), regularization)
-/* ARGUMENT when an option is out of its range, or two contradict each other; splat_trainer_create asks it, too. */
+/* Checks the options, as splat_trainer_create does. Errors: ARGUMENT (an option is out of its range, or two contradict
+ * each other). */
 splat_status splat_train_options_check(const splat_train_options *options, splat_error *error);
-/* Initialises a model from the scene's points. Borrows scene and context. Owned by the caller. */
+/* Creates a trainer with a model made from the scene's points. Borrows scene and context until splat_trainer_destroy.
+ * The caller owns *trainer. Errors: ARGUMENT, FORMAT, MEMORY, DEVICE, RANK. */
 splat_status splat_trainer_create(splat_context *context, splat_scene *scene, const splat_train_options *options,
                                   splat_trainer **trainer, splat_error *error);
 void splat_trainer_destroy(splat_trainer *trainer);
@@ -212,9 +216,10 @@ typedef struct splat_plan_options {
     size_t overhead_bytes;   /* of the driver's context; 0: the context's own, or a usual figure with for_gpu */
     size_t n_gaussians;      /* to plan for, and the form to begin with; 0: the plan's figures are those of
                                 target_gaussian_count, or of an estimate from the scene's points */
-    const splat_train_options *afterwards; /* of a stage that will train the result on with the same storages, as
-                                splat_train_options_init_coarse makes them; NULL: none */
-    bool keep_photos, keep_sh_storage, keep_optimizer_storage, keep_sh_offload; /* the user chose: not to be changed */
+    const splat_train_options *afterwards; /* options of a later stage that continues from the result with the same
+                                storages, as from splat_train_options_init_coarse; NULL: none */
+    bool keep_photos, keep_sh_storage, keep_optimizer_storage, keep_sh_offload; /* the user's choices: the plan keeps
+                                                                                   them */
     size_t n_vertices;       /* of the mesh that Gaussians are bound to; 0: as many as their number lets expect */
     size_t n_ranks;          /* that train together: the rows are those of each, which has its limit;
                                 counts are of all. Nothing goes to host memory. 0 and 1: one */
@@ -247,15 +252,15 @@ typedef struct splat_plan {
     size_t n_rows;
     splat_plan_row rows[SPLAT_PLAN_ROWS]; /* while training with max_gaussians rows */
     size_t total_bytes;          /* their sum, <= limit_bytes */
-    size_t evaluation_bytes;     /* of the process while it evaluates; of several ranks of rank 0, which has all rows
-                                    then, and while it saves */
+    size_t evaluation_bytes;     /* of the process while it evaluates; with several ranks of rank 0, which then has all
+                                    rows, as when it saves */
     size_t render_bytes;         /* of a process that only renders the trained splat */
-    size_t afterwards_bytes;     /* of the stage that trains all of it on, with what a plan chooses for that; 0: none
-                                    was named */
+    size_t afterwards_bytes;     /* of the stage in `afterwards`, with the plan's choices for it; 0: no such stage */
     size_t host_bytes;           /* pinned host memory */
     size_t n_choices;
     splat_plan_choice choices[SPLAT_PLAN_CHOICES];
-    /* How a run that grows begins, and what it then gives up, in this order; none of a run that does not grow. */
+    /* The start of a run that grows, and the measures it then takes, in this order; empty for a run that does not
+     * grow. */
     size_t start_gaussians, start_bytes;
     size_t n_steps;
     splat_plan_step steps[SPLAT_PLAN_CHOICES];
@@ -265,59 +270,60 @@ void splat_plan_options_init_sized(splat_plan_options *options, size_t size);
 #define splat_plan_options_init(options) splat_plan_options_init_sized(options, sizeof *(options))
 void splat_plan_init_sized(splat_plan *plan, size_t size);
 #define splat_plan_init(plan) splat_plan_init_sized(plan, sizeof *(plan))
-/* How to train a scene within a limit. What is given up, in this order: photos on the device; lists of whole views; 32
- * bits of SH; 32 bits of moments; the moments of SH on the device, and SH themselves (GPU); Gaussians. A run that grows
- * begins with the cheapest form that holds the scene's points (options->n_gaussians, where it is named), and gives up
- * more when density control needs it (may_give_up): how far a scene grows is nobody's guess. What does not grow (coarse
- * training, a refinement) gets the cheapest form for its n_gaussians. Pure arithmetic: nothing is allocated.
- * chosen: as wanted, with all that set, what to train with; it may be `wanted` itself, and NULL when nobody asks. Both
- * it and the plan are as their _init left them, or of an earlier call; they change on success only. Errors: MEMORY when
- * not even the smallest model fits (the message names the least limit), ARGUMENT. */
+/* Plans the training of a scene within a memory limit. To save memory it gives up, in this order: photos on the device;
+ * lists of whole views; 32 bits of SH; 32 bits of moments; the moments of SH on the device, and SH themselves (GPU);
+ * Gaussians. A run that grows begins with the cheapest form that holds the scene's points (or options->n_gaussians),
+ * and gives up more when density control needs it (may_give_up), because nobody knows how far a scene grows. A run that
+ * does not grow (coarse training, a refinement) gets the cheapest form for its n_gaussians. This is arithmetic: nothing
+ * is allocated. chosen: receives `wanted` with the plan's choices, to train with; it may be `wanted` itself, or NULL.
+ * chosen and plan must be initialised (_init, or an earlier call); they change only on success. Errors: MEMORY (not
+ * even the smallest model fits; the message names the least limit), ARGUMENT. */
 splat_status splat_plan_make(const splat_context *context, const splat_scene *scene, const splat_train_options *wanted,
                              const splat_plan_options *options, splat_train_options *chosen, splat_plan *plan,
                              splat_error *error);
 
-/* The splat that a training starts from: a Gaussian on each point of the scene (of at most target_gaussian_count),
- * without spherical harmonics, and before its first 3D filter. Of the options (NULL: the defaults) init_opacity,
- * init_scale, kernel_size and that count. Owned by the caller (splat_model_destroy). Errors: ARGUMENT, FORMAT (fewer
- * than 4 points), MEMORY, DEVICE. */
+/* Makes the splat that a training starts from: a Gaussian on each point of the scene (at most target_gaussian_count),
+ * with SH degree 0 and without a 3D filter. options: NULL, or init_opacity, init_scale, kernel_size and that count,
+ * which are used. The caller owns *model (splat_model_destroy). Errors: ARGUMENT, FORMAT (fewer than 4 points), MEMORY,
+ * DEVICE. */
 splat_status splat_model_from_scene(splat_context *context, const splat_scene *scene,
                                     const splat_train_options *options, splat_model **model, splat_error *error);
 
 /* ---------------------------------------------------------------- the trainer, step by step */
 
-/* One iteration. info may be NULL. Errors: MEMORY (without a memory limit), NUMERIC (the loss is not finite: the model
- * is as it was before), DEVICE, those of reading a photo. */
+/* Trains one iteration and fills *info (may be NULL). Errors: MEMORY (without a memory limit), NUMERIC (the loss is not
+ * finite; the model did not change), DEVICE, those of reading a photo. */
 splat_status splat_trainer_step(splat_trainer *trainer, splat_step_info *info, splat_error *error);
-/* The model being trained; borrowed, valid until the trainer is destroyed, changes with every step. Of several ranks it
- * has a part of the Gaussians while they train (splat_trainer_gather). */
+/* Returns the model in training; borrowed until the trainer is destroyed; every step changes it. With several ranks it
+ * has only a part of the Gaussians during the training (splat_trainer_gather). */
 splat_model *splat_trainer_get_model(splat_trainer *trainer);
 int splat_trainer_get_iteration(const splat_trainer *trainer);
 
 /* ---------------------------------------------------------------- several ranks
  *
- * Rank 0 is where a trainer is used as ever: it loads, steps, saves and runs. The others call splat_trainer_serve, or
- * splat_trainer_run, which is the same there. */
+ * Rank 0 uses its trainer as a single rank does: it loads, steps, saves and runs. The other ranks call
+ * splat_trainer_serve, or splat_trainer_run, which does the same there. */
 
-/* Takes part in what rank 0 does until that destroys its trainer. On rank 0: ARGUMENT. Errors: RANK (another failed),
- * those of a step: all ranks fail together. */
+/* Takes part in the work of rank 0 until rank 0 destroys its trainer. Errors: ARGUMENT (called on rank 0), RANK
+ * (another rank failed), those of a step: all ranks fail together. */
 splat_status splat_trainer_serve(splat_trainer *trainer, splat_error *error);
-/* On rank 0: all Gaussians come to the model of this trainer, until the next step. Checkpoints, and what a run saves
- * and measures, do without. Nothing where they are here, or there is one rank. Errors: MEMORY, RANK. */
+/* On rank 0: collects all Gaussians in the model of this trainer, until the next step. Checkpoints, and the saves and
+ * evaluations of a run, need no call. A no-op if the Gaussians are here, or with one rank. Errors: MEMORY, RANK. */
 splat_status splat_trainer_gather(splat_trainer *trainer, splat_error *error);
 
-/* On rank 0, or alone: splat_model_evaluate for the model being trained. The views are dealt over the ranks, each with
- * a part of the Gaussians; only jobs that name exposures have all come to rank 0 first. */
+/* On rank 0, or with one rank: splat_model_evaluate for the model in training. The ranks share the views, each with its
+ * part of the Gaussians; only a job that names exposures first collects all Gaussians on rank 0. */
 splat_status splat_trainer_evaluate(splat_trainer *trainer, const splat_view_job *job, splat_metrics *mean,
                                     splat_error *error);
 
-/* On rank 0, or alone: as splat_model_get_mean_opacity, of the Gaussians of all ranks. Errors: DEVICE, MEMORY, RANK. */
+/* On rank 0, or with one rank: splat_model_get_mean_opacity over the Gaussians of all ranks. Errors: DEVICE, MEMORY,
+ * RANK. */
 splat_status splat_trainer_get_mean_opacity(splat_trainer *trainer, double *mean, splat_error *error);
 
 /* Milliseconds of each stage of the step, summed over `steps` steps. */
 typedef struct splat_stage_times {
     double data, project, bin, raster, loss, raster_backward, project_backward;
-    double send, send_back; /* between ranks that have a view each: what a view sees, and its gradients */
+    double send, send_back; /* between ranks: the Gaussians of a view, and their gradients */
     int steps;
 } splat_stage_times;
 
@@ -326,56 +332,56 @@ typedef struct splat_rank_memory {
     size_t parameters, optimizer, statistics, activations, buffers, images, other;
 } splat_rank_memory;
 
-/* What a rank had to do, since its trainer was made; means over its steps. */
+/* The work of a rank since its trainer was made; means over its steps. */
 typedef struct splat_rank_info {
     size_t peak_bytes;             /* the most memory of its backend */
-    double n_visible, n_instances; /* that it blended: balance is how even they are */
-    double exchange_ms;            /* of the host in exchanges with others, most of it waiting; on GPUs without the time
-                                      that rows are on their way */
-    double sent_bytes;             /* to others */
-    splat_stage_times stages;      /* of the steps whose stages rank 0 measured; of shared views rank 0's alone */
+    double n_visible, n_instances; /* blended by the rank; equal values mean a balanced load */
+    double exchange_ms;            /* host time in exchanges with other ranks, most of it waiting; on GPUs without the
+                                      time of the transfers */
+    double sent_bytes;             /* to other ranks */
+    splat_stage_times stages;      /* of the steps whose stages rank 0 measured; of shared views only rank 0's */
     splat_rank_memory memory;      /* now */
 } splat_rank_info;
-/* On rank 0, between steps: all ranks, the first `capacity` of them into ranks; *n how many there are, 0 alone. Errors:
- * ARGUMENT (another rank), RANK. */
+/* On rank 0, between steps: describes the first `capacity` ranks. *n: the number of ranks, 0 without ranks. Errors:
+ * ARGUMENT (called on another rank), RANK. */
 splat_status splat_trainer_get_ranks(splat_trainer *trainer, splat_rank_info *ranks, size_t capacity, size_t *n,
                                      splat_error *error);
 
 /* Ranks 1 .. n - 1 of n that are threads of this process. */
 typedef struct splat_workers splat_workers;
-/* Starts them: each opens a context as `context` says, on GPU context->gpu + its rank, with its own trainer on the
- * scene, which all share, and serves. *comm is rank 0's: the caller makes the trainer of rank 0 with it as
- * options->ranks and otherwise the same options; what a worker finds wrong is then the error of that (RANK). On the CPU
- * each has context->threads threads. Everything that is given is borrowed until splat_workers_join. Errors: ARGUMENT
- * (n), MEMORY. */
+/* Starts the workers. Each opens a context as `context` says, on GPU context->gpu + its rank (on the CPU with
+ * context->threads threads), creates a trainer on the shared scene, and serves. *comm belongs to rank 0: the caller
+ * creates the trainer of rank 0 with it as options->ranks and otherwise the same options. That call also returns an
+ * error of a worker (RANK). All arguments are borrowed until splat_workers_join. Errors: ARGUMENT (n), MEMORY. */
 splat_status splat_workers_start(const splat_context_options *context, splat_scene *scene,
                                  const splat_train_options *options, int n, splat_workers **workers, splat_comm **comm,
                                  splat_error *error);
-/* Waits for them and closes *comm: after rank 0's trainer is destroyed, and before the scene is closed. NULL is
- * allowed. */
+/* Waits for the workers and closes *comm. Call it after rank 0's trainer is destroyed and before the scene is closed.
+ * NULL is allowed. */
 void splat_workers_join(splat_workers *workers);
 
-/* Off at first. Turning it on clears the sums; the last two steps are not in them yet. */
+/* Turns the measurement of stages on or off (at first off). Turning it on clears the sums. The sums lack the last two
+ * steps. */
 void splat_trainer_measure_stages(splat_trainer *trainer, bool on);
-/* The sums since the last call of this function. */
+/* Fills *times with the sums since the last call of this function. */
 void splat_trainer_take_stage_times(splat_trainer *trainer, splat_stage_times *times);
 
-/* Starts from a splat instead of the scene's points: parameters and filter from a PLY of the trainer's SH degree, fresh
- * moments; the next step is iteration + 1. On error the trainer is unchanged. */
+/* Starts from a splat instead of the scene's points: reads parameters and filter from a PLY of the trainer's SH degree,
+ * and clears the moments. The next step is iteration + 1. On error the trainer is unchanged. */
 splat_status splat_trainer_load_model(splat_trainer *trainer, const char *ply_path, int iteration, splat_error *error);
 
-/* Coarse training begins: parameters from a splat (any PLY of the 3DGS family, or a checkpoint) with its 3D filter
- * fused into scales and opacities, rendered from then on as the splat asks for (Mip filter or classic); fresh moments.
- * SH bands that the trainer's degree lacks are cut off. Errors: ARGUMENT (a trainer without coarse options), those of
- * splat_model_load, FORMAT (no training view sees the splat), NUMERIC (too few Gaussians). On error the trainer must
- * not be used any more. */
+/* Begins coarse training: reads the parameters of a splat (any PLY of the 3DGS family, or a checkpoint), fuses its 3D
+ * filter into scales and opacities, and clears the moments. The splat's own mode (Mip filter or classic) is used for
+ * rendering from then on. SH bands above the trainer's degree are cut off. Errors: ARGUMENT (a trainer without coarse
+ * options), those of splat_model_load, FORMAT (no training view sees the splat), NUMERIC (too few Gaussians). After an
+ * error the trainer must not be used any more. */
 splat_status splat_trainer_start_coarse(splat_trainer *trainer, const char *path, splat_error *error);
 
-/* The exposures of the photos begin as an exposure.json has them, by the photos' names; for a trainer with `exposure`.
- * Errors: ARGUMENT, IO, FORMAT, MEMORY; the trainer is unchanged then. */
+/* Sets the exposures of the photos, by their names, from an exposure.json; for a trainer with `exposure`. Errors:
+ * ARGUMENT, IO, FORMAT, MEMORY; the trainer is unchanged then. */
 splat_status splat_trainer_load_exposures(splat_trainer *trainer, const char *path, splat_error *error);
 
-/* A loss beside that of the photo, or a figure that tells of one. */
+/* A loss in addition to that of the photo, or a figure about one. */
 typedef struct splat_loss {
     const char *name;  /* "entropy" */
     const char *label; /* of its curve: "opacity entropy" */
@@ -386,24 +392,24 @@ typedef struct splat_loss {
 } splat_loss;
 
 #define SPLAT_MAX_LOSSES 16
-/* Those of the last step, losses first, in the same order at every step; waits for the device. *n: 0 without a
- * regularizer and without known depth. */
+/* Fills losses with those of the last step: first losses, then figures, in the same order at every step. Waits for the
+ * device. *n: 0 without a regularizer and without known depth. */
 splat_status splat_trainer_get_losses(const splat_trainer *trainer, splat_loss losses[SPLAT_MAX_LOSSES], size_t *n,
                                       splat_error *error);
 
 /* Splits Gaussians, the first ones first, until there are n: a larger model to measure with. */
 splat_status splat_trainer_grow_to(splat_trainer *trainer, size_t n, splat_error *error);
 
-/* Everything needed to go on, bit for bit: parameters, moments, statistics, filter, iteration, options, split. Random
- * numbers and the order of views are functions of seed and iteration. One self-describing file (docs/files.md), written
- * atomically and in pieces: it takes 4 MB of host memory, and room on the disk is checked first. Errors: IO (the
- * old file stays), MEMORY, DEVICE; UNSUPPORTED after an operation that failed halfway. */
+/* Saves everything that a run needs to continue bit for bit: parameters, moments, statistics, filter, iteration,
+ * options, split. (Random numbers and the order of views are functions of seed and iteration.) The file describes
+ * itself (docs/files.md). It is written atomically and in pieces, with 4 MB of host memory, after a check of the room
+ * on the disk. Errors: IO (the old file stays), MEMORY, DEVICE; UNSUPPORTED after an operation that failed halfway. */
 splat_status splat_trainer_save_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
-/* Replaces the state of a trainer made for the same training views and seed (ARGUMENT otherwise, saying what differs).
- * Other options are the trainer's; one notice tells each that changed. A lower SH degree than the file's cuts bands and
- * their moments off, for good: the next checkpoint has the lower degree. A higher one is refused. Another storage is
- * converted, rounding to nearest. Also reads chkpntN.pth of the published trainers, which do not say what they belong
- * to. Everything is checked before the trainer changes; on error it is unchanged, unless the disk fails after that. */
+/* Replaces the state of a trainer. The checkpoint must belong to the same training views and seed (else ARGUMENT, with
+ * the difference). Other options remain the trainer's; one notice lists those that changed. A lower SH degree than the
+ * file's cuts off bands and their moments, also for the next checkpoint; a higher one is refused. Another storage is
+ * converted, rounding to nearest. Also reads chkpntN.pth of the published trainers, which do not name their scene.
+ * Everything is checked before the trainer changes; on error it is unchanged, unless the disk fails after the check. */
 splat_status splat_trainer_load_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
 
 typedef enum splat_event_kind {
@@ -425,7 +431,7 @@ typedef struct splat_event {
 
 typedef void (*splat_event_function)(void *user, const splat_event *event);
 
-/* Whose tags the curves have: see docs/files.md. */
+/* The tags of the curves: see docs/files.md. */
 typedef enum splat_tensorboard_kind {
     SPLAT_TENSORBOARD_NONE = 0,
     SPLAT_TENSORBOARD_DEFAULT = 1,
@@ -447,9 +453,9 @@ typedef struct splat_run_options {
     const char *command;               /* as typed, for TensorBoard and the report; NULL allowed */
     int profile_interval;              /* a memory sample every so many steps, in <model_path>/profiles; 0: none */
     const int *snapshot_iterations;    size_t n_snapshot_iterations; /* the list of all blocks after these */
-    bool delete_first;                 /* all that lies in model_path is deleted once the run has made its first step;
-                                          false: files of an earlier run are set aside, in a folder there */
-    bool only_checkpoint;              /* after the last iteration a checkpoint instead of the splat */
+    bool delete_first;                 /* true: delete the contents of model_path after the first step of this run;
+                                          false: move the files of an earlier run to a folder in it */
+    bool only_checkpoint;              /* after the last iteration save a checkpoint instead of the splat */
     splat_lpips *lpips;                /* evaluations measure LPIPS, too; NULL: they do not; borrowed */
     splat_event_function event;        /* NULL allowed */
     void *event_user;
@@ -457,18 +463,20 @@ typedef struct splat_run_options {
 
 void splat_run_options_init_sized(splat_run_options *options, size_t size);
 #define splat_run_options_init(options) splat_run_options_init_sized(options, sizeof *(options))
-/* Trains to options.iterations with the folder layout of 3DGS: cfg_args, cameras.json, input.ply, split.json,
- * point_cloud/iteration_N/point_cloud.ply and point_cloud_fused.ply, chkpntN.splatsmith. After a requested stop the
- * splat and a checkpoint are saved and SPLAT_ERROR_STOPPED comes back. An error that leaves the state sound (MEMORY,
- * NUMERIC, IO, FORMAT) leaves a checkpoint too. A checkpoint that cannot be written is a warning; after the second in a
- * row the splat is saved and SPLAT_ERROR_CHECKPOINT comes back. The folder is the run's: it is locked (IO when another
- * run is at work there), and what an earlier run left is moved to earlier_<date>_<time> in it, from where it comes back
- * when this run ends before its first step. With a start_checkpoint at the last iteration or beyond nothing is done. */
+/* Trains to options.iterations and writes the folder layout of 3DGS: cfg_args, cameras.json, input.ply, split.json,
+ * point_cloud/iteration_N/point_cloud.ply and point_cloud_fused.ply, chkpntN.splatsmith. The folder is locked during
+ * the run. Files of an earlier run move to earlier_<date>_<time> in it; they move back if this run ends before its
+ * first step. With a start_checkpoint at the last iteration or beyond this is a no-op.
+ *
+ * A requested stop saves the splat and a checkpoint and returns SPLAT_ERROR_STOPPED. An error that leaves the state
+ * sound (MEMORY, NUMERIC, IO, FORMAT) also leaves a checkpoint. A checkpoint that cannot be written is a warning; after
+ * the second in a row the run saves the splat and returns SPLAT_ERROR_CHECKPOINT. Errors also: IO (another run has the
+ * folder), those of a step. */
 splat_status splat_trainer_run(splat_trainer *trainer, const splat_run_options *options, splat_error *error);
-/* Async-signal-safe: the run ends after the step in progress. */
+/* Ends the run after the step in progress. Async-signal-safe. */
 void splat_trainer_request_stop(splat_trainer *trainer);
-/* Async-signal-safe: after the step in progress the run saves a checkpoint and the splat, and goes on. What cannot be
- * written is a warning. */
+/* Makes the run save a checkpoint and the splat after the step in progress, and continue. A file that cannot be written
+ * is a warning. Async-signal-safe. */
 void splat_trainer_request_save(splat_trainer *trainer);
 
 #ifdef __cplusplus
