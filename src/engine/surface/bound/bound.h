@@ -25,7 +25,7 @@ typedef struct splat_bound_lists {
 splat_status splat_bound_lists_make(const splat_mesh *mesh, splat_bound_lists *lists, splat_error *error);
 void splat_bound_lists_free(splat_bound_lists *lists);
 
-/* What Gaussians begin with; n = n_faces per_face rows each, malloc'd; a zeroed struct is empty. */
+/* The first values of bound Gaussians: n = n_faces per_face rows each, malloc'd; a zeroed struct is empty. */
 typedef struct splat_bound_start {
     size_t n;
     float *plane_scales;    /* [n][2] ln max(rho times the shortest edge of the face, 1e-7), both */

@@ -10,7 +10,7 @@ typedef struct splat_face_frame {
     double sides[2][2]; /* [e1, e2][v1 - v0, v2 - v0] */
 } splat_face_frame;
 
-/* Of face f; false when it is degenerate, as bind sees it. */
+/* The frame of face f; false if the face is degenerate, by the rule of op bind. */
 bool splat_face_frame_of(const splat_bound_mesh *bound, const splat_mesh *mesh, size_t f, splat_face_frame *frame);
 
 #endif

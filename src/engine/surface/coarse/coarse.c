@@ -67,7 +67,7 @@ static splat_loss thickness_of(const splat_trainer *t, const double *r)
                         (double)t->options.flat_factor / (double)t->scene->dataset.extent, false};
 }
 
-/* Of MULTIVIEW; the losses at samples are not among them. NaN also without a neighbour, or where nothing agrees. */
+/* Losses of MULTIVIEW, without those at samples. NaN without a neighbour, or if no pixel agrees. */
 static size_t losses_of_pairs(const splat_trainer *t, const double *r, splat_loss list[SPLAT_MAX_LOSSES])
 {
     bool has_pair = r && splat_coarse_has_multi_view(&t->options, t->iteration);

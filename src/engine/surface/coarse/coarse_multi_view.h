@@ -18,7 +18,7 @@ static inline splat_status splat_coarse_fetch_photo(splat_trainer *t, uint32_t v
     return splat_photo_store_fetch(&t->photos, t->backend, t->scene, view, splat_step_photo_turn(t), photo, error);
 }
 
-/* A view beside that of the step. */
+/* A neighbouring view of the step's view. */
 typedef struct splat_coarse_neighbor {
     uint32_t view;               /* SPLAT_NO_VIEW: there is none */
     splat_camera camera;         /* of its maps */
@@ -27,7 +27,7 @@ typedef struct splat_coarse_neighbor {
 
 /* The camera of the maps of a step: of the photo's size, or of half of it. */
 splat_camera splat_coarse_camera(const splat_train_options *options, int iteration, const splat_camera *photo);
-/* What the maps of a neighbour take. */
+/* Bytes of a neighbour's maps. */
 size_t splat_coarse_neighbor_bytes(const splat_train_options *options, size_t photo_pixels);
 /* The neighbour of a view in an iteration, a function of nothing else: one of the 8 nearest training views whose axes
  * differ by less than 30 degrees and whose centres are between 0.002 and 0.4 extents away; where there is none, farther

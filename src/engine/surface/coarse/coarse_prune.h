@@ -13,7 +13,7 @@ splat_status splat_coarse_find_pivot(const float *logits, size_t n, float keep, 
  * Part of a change of density (train/density/density.h). Errors: NUMERIC (too few are left), MEMORY. */
 splat_status splat_coarse_trim(splat_trainer *trainer, int iteration, splat_error *error);
 
-/* What belongs after an iteration: what is not opaque makes no surface, and goes, once. */
+/* Prunes once, after the iteration that asks for it: Gaussians that are not opaque make no surface. */
 splat_status splat_coarse_after(splat_trainer *trainer, int iteration, splat_error *error);
 /* The nearest neighbours, when they are due before one of the iterations first .. last, which share a step. */
 splat_status splat_coarse_search_neighbors(splat_trainer *trainer, int first, int last, splat_error *error);

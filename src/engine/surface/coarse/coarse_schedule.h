@@ -4,7 +4,7 @@
 
 #include "splatsmith/train.h"
 
-/* Whether an iteration has any of the losses below. */
+/* True if the iteration has any of the losses below. */
 bool splat_coarse_has_losses(const splat_train_options *options, int iteration);
 /* Opacities are pushed to 0 or 1 in this iteration. */
 bool splat_coarse_has_entropy(const splat_train_options *options, int iteration);
@@ -20,7 +20,7 @@ bool splat_coarse_has_field(const splat_train_options *options, int iteration);
 bool splat_coarse_has_depth_normal(const splat_train_options *options, int iteration);
 bool splat_coarse_has_thickness(const splat_train_options *options, int iteration);
 bool splat_coarse_has_multi_view(const splat_train_options *options, int iteration);
-/* Whether any iteration looks at two views. */
+/* True if some iteration uses pairs of views. */
 bool splat_coarse_sees_neighbors(const splat_train_options *options);
 /* Before the losses at samples the nearest neighbours are searched again. */
 bool splat_coarse_searches_neighbors(const splat_train_options *options, int iteration);

@@ -78,7 +78,7 @@ static splat_status begin(job *j, uint32_t view, splat_error *error)
     return splat_coarse_begin_view(t, j->gaussians.n, &j->camera, view, error);
 }
 
-/* What blend takes of the frame: maps and features. */
+/* Bytes of the frame that blend needs: maps and features. */
 static size_t blend_bytes(size_t n, size_t n_pixels, bool alpha)
 {
     return (2 * SPLAT_GEOMETRY_CHANNELS + (alpha ? 1 : 0)) * n_pixels * sizeof(float) +
@@ -146,7 +146,7 @@ static splat_status blend(job *j, maps *m, splat_error *error)
     return splat_view_forward(j->backend, frame, &blend, error);
 }
 
-/* Of the step's photo, at the size of the maps. */
+/* Edge weights of the step's photo, at the size of the maps. */
 static splat_status edge_weights(job *j, uint32_t view, float **weights, splat_error *error)
 {
     splat_trainer *t = j->t;
@@ -177,7 +177,7 @@ static splat_status depth_normal_loss(job *j, const maps *m, uint32_t view, spla
     return splat_op_depth_normal(j->backend, &args, error);
 }
 
-/* Where the photo is masked, maps of the view become `value`: n_channels of them. */
+/* Sets masked pixels of a map with n_channels channels to `value`. */
 static splat_status set_masked(job *j, float *values, int n_channels, float value, uint32_t view, splat_error *error)
 {
     const splat_camera *camera = &j->t->scene->dataset.views[view].camera;
@@ -195,8 +195,8 @@ static splat_status set_masked(job *j, float *values, int n_channels, float valu
     return splat_op_alpha_mask(j->backend, &args, error);
 }
 
-/* No sample of the SDF counts where there is no depth: where its depth is read beside a masked pixel, and no Gaussian
- * there is in the pool. Nobody reads the depths afterwards. */
+/* The SDF loss. Samples where the depth is read next to a masked pixel, and where the pool has no Gaussian, have no
+ * depth and do not count. Nobody reads the depths afterwards. */
 static splat_status field_loss(job *j, const maps *m, uint32_t view, splat_error *error)
 {
     bool is_sdf = has_sdf(j);
@@ -247,7 +247,7 @@ static splat_status thickness_loss(job *j, splat_error *error)
     return splat_op_thickness(j->backend, &args, error);
 }
 
-/* Where the photo is masked, nothing is asked of depth and normals. */
+/* Takes masked pixels out of the losses on depth and normals. */
 static splat_status leave_masked(job *j, const maps *m, uint32_t view, splat_error *error)
 {
     SPLAT_TRY(set_masked(j, m->grad_maps, SPLAT_GEOMETRY_CHANNELS, 0, view, error));

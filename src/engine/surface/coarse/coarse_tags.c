@@ -1,4 +1,4 @@
-/* What TensorBoard shows of coarse training: the tags of the tuned SuGaR trainer (Time/, Performance/, VRAM/, System/,
+/* Tags of coarse training in TensorBoard: those of the tuned SuGaR trainer (Time/, Performance/, VRAM/, System/,
  * Stats/, Test/, Histograms/) and the text Training_Guide. */
 #include "surface/coarse/coarse_tags.h"
 #include "train/parts/regularizer.h"

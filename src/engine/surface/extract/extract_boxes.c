@@ -1,4 +1,4 @@
-/* Where an extraction looks, how finely, and whether it goes on. */
+/* The boxes and the resolution of an extraction, and its progress. */
 #include "base/error.h"
 #include "scene/dataset.h"
 #include "scene/scene.h"

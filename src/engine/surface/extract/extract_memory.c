@@ -11,7 +11,7 @@
 #include "surface/extract/point_cells.h"
 #include "surface/extract/view_maps.h"
 
-/* Of one view, and of the pieces or the splat that points are made from. */
+/* Bytes of one view, and of the pieces or the splat that points are made from. */
 static uint64_t picture_bytes(const splat_scene *scene, const splat_model *model, const splat_mesh_extract_options *o)
 {
     uint64_t n_pixels = splat_surface_pixels(scene, o->resolution_factor), n = model->gaussians.n;

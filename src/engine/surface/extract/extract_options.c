@@ -1,4 +1,4 @@
-/* What an extraction can be told: defaults and ranges. */
+/* Options of an extraction: defaults and ranges. */
 
 #include "base/options.h"
 #include "io/option_text.h"

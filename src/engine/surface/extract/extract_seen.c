@@ -11,7 +11,8 @@
 
 #define SEEN_PIXELS 1e6 /* of a picture at most: faces are about as small, and the rim bridges those missed */
 
-/* Of more views only every second, third ... looks: neighbours see nearly the same, and the rim bridges the rest. */
+/* With more views only every second, third ... is used: neighbours see nearly the same, and the rim bridges the
+ * rest. */
 #define MOST_VIEWS 128
 
 /* Cameras closer to their surface than this part of the scene's extent see through it. */
@@ -23,7 +24,7 @@ typedef struct looking_views {
     size_t step; /* camera i is that of training view i step */
 } looking_views;
 
-/* What a mask hides was not seen there: neither the person before the wall, nor the wall. */
+/* A view did not see the surface at its masked pixels: neither the person in front of the wall, nor the wall. */
 static splat_status read_kept(void *user, size_t i, uint8_t *kept, bool *all, splat_error *error)
 {
     const looking_views *of = user;

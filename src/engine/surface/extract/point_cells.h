@@ -40,7 +40,7 @@ splat_status splat_point_cells_add(splat_point_cells *cells, const splat_cell_sa
 void splat_point_cells_collect(const splat_point_cells *cells, splat_surface_points *points);
 /* Host memory of most_cells. */
 uint64_t splat_point_cells_bytes(size_t most_cells);
-/* What SPLAT_MESH_POINTS_VIEWS needs beside the maps: points and their cells. */
+/* Bytes of points and cells for SPLAT_MESH_POINTS_VIEWS, in addition to the maps. */
 uint64_t splat_surface_agreed_bytes(const splat_mesh_extract_options *options);
 
 #endif

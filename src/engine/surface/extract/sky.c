@@ -1,4 +1,4 @@
-/* What makes no surface beyond the foreground (docs/method.md 16). */
+/* Removes points beyond the foreground that are no surface (docs/method.md 16). */
 #include "base/error.h"
 #include "surface/extract/extract_boxes.h"
 #include "surface/extract/sky.h"
@@ -155,7 +155,7 @@ static size_t cell_of(const splat_sky *sky, const float position[3])
     return cell;
 }
 
-/* Of a view: votes[cell][2], for surface and for nothing. */
+/* Adds the votes of a view: votes[cell][2], for surface and for nothing. */
 static void ask_view(const splat_view_maps *maps, const splat_surface_boxes *boxes, const splat_sky *sky, size_t v,
                      uint32_t (*votes)[2])
 {

@@ -1,4 +1,4 @@
-/* What beyond the foreground is no surface, though views agree on it: sky, and what a splat invented before it. */
+/* Sky: depth beyond the foreground that views agree on although there is no surface, because the splat invented it. */
 #ifndef SPLAT_SURFACE_EXTRACT_SKY_H
 #define SPLAT_SURFACE_EXTRACT_SKY_H
 
@@ -7,13 +7,13 @@
 
 #define SPLAT_SKY_CELLS 32u /* along each side of the background box */
 
-/* Whether the render around a pixel has one colour or an even gradient, so that any depth explains it. */
+/* True if the render around a pixel has one colour or an even gradient, so that every depth explains it. */
 bool splat_sky_is_plain(const splat_view_map *map, size_t pixel);
 
-/* What photos say of a pixel's depth. */
+/* The opinion of the photos about a pixel's depth. */
 typedef enum splat_sky_opinion {
     SPLAT_SKY_SILENT,  /* too plain, or no two neighbours far enough to the side */
-    SPLAT_SKY_SURFACE, /* they look alike at this depth, and more than at infinity */
+    SPLAT_SKY_SURFACE, /* they are similar at this depth, more than at infinity */
     SPLAT_SKY_NOTHING
 } splat_sky_opinion;
 

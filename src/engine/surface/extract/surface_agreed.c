@@ -31,7 +31,7 @@ typedef struct judge {
     tally tally;
 } judge;
 
-/* Whether what views agree on beyond the foreground is none. */
+/* True if the agreed surface at a pixel beyond the foreground is sky. */
 static bool is_sky(const judge *j, const splat_view_map *map, size_t pixel, const float position[3])
 {
     if (!j->sky || map->alpha[pixel] == SPLAT_VIEW_MAP_PLANE ||

@@ -10,7 +10,7 @@
 #include "surface/extract/surface_points.h"
 #include "surface/extract/view_maps.h"
 
-/* What became of the pixels that were asked. */
+/* Counts of the pixels by result. */
 typedef struct splat_surface_agreed {
     size_t n_seen;    /* with depth */
     size_t n_kept;    /* that views agree on */

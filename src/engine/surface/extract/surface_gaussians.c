@@ -1,4 +1,4 @@
-/* The Gaussians of a splat that can be surface, beside the splat itself, which still gives the colours. */
+/* The Gaussians of a splat that can be surface, in a copy. The splat itself still gives the colours. */
 #include "surface/extract/surface_gaussians.h"
 
 #include "math/density.h"

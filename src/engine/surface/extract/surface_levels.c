@@ -123,7 +123,7 @@ static void thin_out(splat_surface_points *points, size_t first, size_t n_wanted
     }
 }
 
-/* Who stands first in each pixel of a view, and its colours; on the host too. */
+/* Finds the first Gaussian in each pixel of a view, and its colours; also on the host. */
 static splat_status see(level_work *w, const splat_camera *camera, splat_error *error)
 {
     splat_backend *b = w->model->backend;

@@ -4,7 +4,7 @@
 
 #include "surface/extract/surface_points.h"
 
-/* What one view sees, on the host; valid during the call. Pixels without surface have depth 0. */
+/* The surface that one view sees, on the host; valid during the call. Pixels without surface have depth 0. */
 typedef struct splat_surface_view {
     uint32_t index;         /* into the dataset's views */
     size_t number;          /* among the training views */

@@ -10,7 +10,7 @@
 #define OPAQUE 128         /* alpha of 1/2: a pixel with less and without depth is sky */
 #define SMOOTH 0.02f       /* depths that differ by so much belong to different surfaces */
 
-/* What a view sees at a place of its picture. */
+/* The surface that a view sees at a place of its picture. */
 typedef struct sight {
     float depth;
     float opaque; /* least depth around the place of what is not seen through; 0 where that is unknown */
@@ -79,7 +79,7 @@ typedef struct batch {
     uint8_t number[BATCH]; /* of the caller's pixel */
 } batch;
 
-/* What the neighbour in work says of the first n of `numbers`. */
+/* The answers of the current neighbour about the first n of `numbers`. */
 typedef struct answers {
     const splat_view_map *other;
     uint32_t n;
@@ -114,7 +114,7 @@ static void project(const batch *b, answers *s)
     }
 }
 
-/* What is read of the neighbour comes from memory meanwhile. */
+/* Loads the neighbour's pixels for all places first, so that memory works ahead. */
 static void fetch(const answers *s)
 {
     for (uint32_t i = 0; i < s->n; i++) {
@@ -149,7 +149,7 @@ static void read(batch *b, answers *s)
     s->n = n;
 }
 
-/* What the neighbour sees, back in the picture of the view: splat_camera_unproject and splat_camera_project. */
+/* Projects the surface that the neighbour sees back into the view: splat_camera_unproject and splat_camera_project. */
 static void come_back(const batch *b, answers *s)
 {
     const splat_camera *from = &s->other->camera, *to = &b->view->camera;

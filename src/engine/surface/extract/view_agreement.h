@@ -1,5 +1,6 @@
-/* Whether other training views see a surface where one view sees it (docs/method.md 16; the test of COLMAP's fusion of
- * depth maps: Schoenberger et al., Pixelwise View Selection for Unstructured Multi-View Stereo, ECCV 2016). */
+/* Agreement of views: a surface that one view sees is compared with that of other training views (docs/method.md 16;
+ * the test of COLMAP's fusion of depth maps: Schoenberger et al., Pixelwise View Selection for Unstructured
+ * Multi-View Stereo, ECCV 2016). */
 #ifndef SPLAT_SURFACE_EXTRACT_VIEW_AGREEMENT_H
 #define SPLAT_SURFACE_EXTRACT_VIEW_AGREEMENT_H
 
@@ -32,8 +33,7 @@ static inline bool splat_view_agreement(const splat_view_maps *maps, size_t view
     return is_said;
 }
 
-/* Whether a pixel is surface: at least two neighbours agree (one, where the view has no other), and no more are
- * against it. */
+/* True if a pixel is surface: at least two neighbours agree (one, if the view has only one), and no more contradict. */
 static inline bool splat_agreement_holds(const splat_agreement *a, uint32_t n_neighbors)
 {
     uint32_t least = n_neighbors < 2 ? 1 : 2;

@@ -27,7 +27,7 @@ static uint64_t bytes_of(const splat_scene *scene, float resolution_factor)
     return n * SPLAT_VIEW_MAP_PIXEL_BYTES + scene->dataset.n_train * sizeof(splat_view_map) + work;
 }
 
-/* What looking for planes in them takes at the same time. */
+/* Bytes that the search for planes needs at the same time. */
 static uint64_t bytes_of_planes(const splat_scene *scene, float resolution_factor)
 {
     uint64_t n = 0;
@@ -175,7 +175,7 @@ splat_status splat_view_maps_make(splat_scene *scene, splat_model *model, const 
 #define LEAST_SHARE 0.05f    /* of the places, with full marks, for a neighbour */
 #define DEGREES 57.29577951f
 
-/* Of one place, between the rays of two views. */
+/* Score of a place for a pair of views, from the angle between their rays. */
 static float marks(const float place[3], const splat_camera *a, const splat_camera *b)
 {
     float aa = 0, bb = 0, ab = 0;

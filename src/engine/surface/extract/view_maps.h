@@ -1,5 +1,5 @@
-/* What all training views see of a splat, together in host memory: depth, normals and colours of every pixel, and which
- * views look at the same places. */
+/* Maps of all training views of a splat, together in host memory: depth, normals and colours of every pixel, and the
+ * views that see the same places. */
 #ifndef SPLAT_SURFACE_EXTRACT_VIEW_MAPS_H
 #define SPLAT_SURFACE_EXTRACT_VIEW_MAPS_H
 
@@ -22,7 +22,7 @@ typedef struct splat_view_map {
     int16_t *normal;     /* [height][width][2], world, towards the camera: splat_normal_decode */
     uint8_t *rgb;        /* [height][width][3] */
     uint8_t *alpha;      /* [height][width], 253 times it: a pixel without depth is seen through where this is small;
-                          * or, after splat_planes_find, one of the two: */
+                            or, after splat_planes_find, one of the two: */
     uint8_t *gray;       /* [height / 2][width / 2], the photo's, after splat_planes_find; NULL: not known */
     uint32_t n_neighbors, neighbors[SPLAT_VIEW_NEIGHBORS]; /* numbers of maps, the best first */
 } splat_view_map;
@@ -35,9 +35,9 @@ typedef struct splat_view_maps {
     uint64_t bytes;          /* of host memory that they take */
 } splat_view_maps;
 
-/* The resolution_factor that maps get: the options', or the largest of its halves by area, down to an eighth of the
- * sides, with which they fit into what max_host_bytes leaves beside the points; 0 when none does. *bytes: what they
- * take then while they are made and looked at, or at the smallest size when none fits. */
+/* Returns the resolution_factor of the maps: that of the options, or the largest of its halves by area, down to an
+ * eighth of the sides, with which the maps fit into max_host_bytes together with the points; 0 if none fits. *bytes:
+ * their memory while they are made and used, or that of the smallest size if none fits. */
 float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_options *options, uint64_t *bytes);
 
 /* Renders all training views (splat_surface_views) and finds their neighbours. *maps is overwritten; the caller frees
@@ -114,8 +114,8 @@ static inline void splat_camera_unproject(const splat_camera *c, float x, float 
                                    c->rotation[6 + k] * local[2]);
 }
 
-/* Where a camera sees a place of the world: image[0], image[1] as above, and image[2] its depth. False where it lies
- * behind the camera or outside of the picture. */
+/* Projects a place of the world: image[0], image[1] as above, and image[2] its depth. False if it lies behind the
+ * camera or outside of the picture. */
 static inline bool splat_camera_project(const splat_camera *c, const float world[3], float image[3])
 {
     const float d[3] = {world[0] - c->center[0], world[1] - c->center[1], world[2] - c->center[2]};

@@ -31,7 +31,7 @@ static bool is_in_rectangle(const plane_global *plane, const float p[3], double 
     return true;
 }
 
-/* Whether a seed speaks for a plane: a line on its own plane does not. */
+/* True if a seed supports a plane: the seed of a line does not support the line's own plane. */
 static bool is_on(const plane_global *planes, uint32_t number, const plane_seed *seed, float part)
 {
     const plane_global *plane = &planes[number];
@@ -129,7 +129,8 @@ static bool are_refuted(const splat_camera *c, const plane_seed *seeds, const pl
     return (double)n_behind > MOST_BEHIND * n_on;
 }
 
-/* What is bent by a good part of its own size is no plane, small as that is beside the depth. */
+/* Tolerance of a plane. A shape that bends by a good part of its own size is no plane, even if the bend is small
+ * against the depth. */
 static float tolerance_of(const splat_camera *c, const plane_segment *segment)
 {
     float size = sqrtf((float)segment->n_pixels / (c->fx * c->fy)); /* of the depth */
@@ -155,7 +156,7 @@ void plane_candidates(const splat_camera *camera, plane_view *view, const plane_
  * in no way that the seeds tell. */
 typedef enum relation { UNKNOWN, CONCAVE, CONVEX, FIRST_IN_FRONT, SECOND_IN_FRONT } relation;
 
-/* Of the seeds on one plane but not on the other, the part where the one is nearer; -1 when they are few. */
+/* Returns the part of the seeds on one plane but not on the other at which `one` is nearer; -1 if they are few. */
 static double part_nearer(const splat_camera *c, const plane_seed *seeds, const plane_segment *segment,
                           const plane_global *planes, uint32_t one, uint32_t other)
 {

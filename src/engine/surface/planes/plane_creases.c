@@ -13,12 +13,13 @@
 #define MOST_GAP 0.04f      /* of the depth, between both planes along the ray of an edge */
 #define LEAST_VIEWS 3u      /* that see two planes meet */
 #define EDGE_SIGMA 1.0      /* pixels: of an edge's place */
-#define EDGE_RUN 8.0        /* pixels of an edge that are off alike */
+#define EDGE_RUN 8.0        /* pixels of an edge that share their error */
 #define LEAST_WEIGHT 0.8    /* mean weight of the edges of two planes; outlines of what stands in front have less */
 #define SURE_PASS 3         /* from which on pairs with less are left out */
 #define SEED_SIGMA 0.001    /* of the depth: of a plane's seeds, at least */
 #define SEED_CUT 0.01       /* of the depth, where their weight ends */
-#define SEED_GROUPS 8.0     /* of a plane's seeds: those of one are off alike, as all views see the same splat */
+#define SEED_GROUPS 8.0     /* independent groups among a plane's seeds: the seeds of a group share their error, as all
+                               views see the same splat */
 #define LEAST_LEFT 0.5      /* of a plane's seeds, by weight: with fewer left on it edges and seeds contradict */
 #define MOST_TRIALS 3       /* to refine planes without those that contradict */
 #define DAMPING 1e-4        /* of each unknown: a plane turns about its only edge no more than it must */
@@ -38,7 +39,7 @@ typedef struct pair {
     bool is_out;
 } pair;
 
-/* Of a plane: sums of weights, and of distances over depth. */
+/* Seeds of a plane: sums of weights, and of distances over depth. */
 typedef struct own_seeds {
     double weight, distance;
 } own_seeds;
@@ -209,7 +210,7 @@ static int plane_of(const plane_view *view, size_t pixel)
     return slot ? view->segments[(label & PLANE_LABEL_SEGMENT) - 1].planes[slot - 1] : -1;
 }
 
-/* Whether an edge lies where two planes meet, and not where one ends before the other. */
+/* True if two planes meet at an edge, and neither ends in front of the other. */
 static bool is_crease(const refiner *r, const splat_camera *c, const plane_view *view, const plane_edge *edge,
                       crease *found)
 {

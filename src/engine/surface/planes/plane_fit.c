@@ -104,7 +104,7 @@ static double judge(const plane_ransac *r, const double normal[3], double offset
     return score;
 }
 
-/* Whether the plane is one that ends at the segment: all of a line's seeds lie on that, too. */
+/* True if the plane ends at the segment: all seeds of a line also lie on the plane. */
 static bool is_of_a_line(const plane_ransac *r, const double normal[3], const plane_seed *on)
 {
     for (uint32_t i = 0; i < r->n_lines; i++) {

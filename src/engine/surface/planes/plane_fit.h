@@ -24,7 +24,7 @@ typedef struct plane_ransac {
 
 /* The next plane with at least an eighth of n_all seeds, which are taken from those left; false when there is none. */
 bool plane_ransac_next(plane_ransac *r, uint32_t round, uint32_t n_all, plane_hypothesis *h);
-/* Whether the seeds say in all directions where the plane is. */
+/* True if the seeds determine the plane in all directions. */
 bool plane_hypothesis_spreads(const plane_hypothesis *h);
 
 #endif

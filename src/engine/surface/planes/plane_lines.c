@@ -1,7 +1,6 @@
-/* Lines in which known planes end. A plain ceiling has no edges but those towards the walls, and of all its pixels
- * those beside a wall have the worst depth. Where the wall's plane is known the edge's place is, too: both surfaces
- * have it. That holds where they meet; the outline of what stands in front of the wall falls onto it elsewhere in every
- * view. */
+/* Lines at which known planes end. A plain ceiling has no edges except those towards the walls, and its pixels next
+ * to a wall have the worst depth. Where the wall's plane is known the edge's place is, too: both surfaces have it.
+ * That holds where they meet; the outline of what stands in front of the wall falls onto it elsewhere in every view. */
 #include "surface/planes/plane_lines.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_seeds.h"
@@ -46,8 +45,8 @@ static uint32_t segment_at(const plane_view *view, long pixel)
     return pixel < 0 ? 0 : view->labels[pixel] & PLANE_LABEL_SEGMENT;
 }
 
-/* Whether pixels of a label show the plane; also those that no plane was left to, of a segment whose seeds lie on this
- * one. */
+/* True if pixels of a label show the plane. Includes pixels of a segment with seeds on this plane that no plane was
+ * assigned to. */
 static bool shows(const plane_view *view, uint32_t label, int plane)
 {
     if (!label || label >> PLANE_LABEL_SHIFT) return label && plane_of(view, label) == plane;
@@ -130,7 +129,7 @@ static void look(void *user, int x, int y, const float direction[2])
     while (t < REACH && (!other || other == label))
         other = segment_at(l->view, plane_rim_step(c, x, y, direction, ++t));
     if (!other || other == label) return;
-    for (int k = t; k <= t + DEEP && plane < 0; k++) { /* beside a poor plane of the first round there may be none */
+    for (int k = t; k <= t + DEEP && plane < 0; k++) { /* next to a poor plane of the first round there may be none */
         long there = plane_rim_step(c, x, y, direction, k);
         if (segment_at(l->view, there) == other) plane = plane_of(l->view, l->view->labels[there]);
     }

@@ -4,8 +4,8 @@
 
 #include "surface/planes/plane_parts.h"
 
-/* Where a plane of the scene ends at a segment without one, its line there becomes seeds, if other views see it end
- * there, too. Of the views only view `number` changes, and of that only seeds. */
+/* Makes seeds of the line at which a plane of the scene ends at a segment without a plane, if other views also see the
+ * plane end there. Changes only view `number`, and there only seeds. */
 splat_status plane_lines_make(const splat_view_maps *maps, plane_view *views, size_t number,
                               const plane_global *planes, splat_error *error);
 /* Planes have changed from `before`: lines are of those that are the same. A line whose plane is gone is doubted. */

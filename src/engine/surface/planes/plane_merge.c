@@ -149,7 +149,7 @@ static double turn_of(const merger *m, const double place[3])
     return most;
 }
 
-/* Whether the members support the plane; its rectangle and residual. */
+/* True if the members support the plane; computes its rectangle and residual. */
 static bool is_supported(merger *m, const plane_hypothesis *leader, plane_global *plane)
 {
     double sum = 0;

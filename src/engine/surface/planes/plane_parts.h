@@ -1,5 +1,5 @@
-/* What the steps of finding planes pass on: plain segments of a photo, seeds around them, planes of one view, planes of
- * all views, and the cells of a plane that views vote about. */
+/* Data shared by the steps of finding planes: plain segments of a photo, seeds around them, planes of one view, planes
+ * of all views, and the cells of a plane that views vote about. */
 #ifndef SPLAT_SURFACE_PLANE_PARTS_H
 #define SPLAT_SURFACE_PLANE_PARTS_H
 
@@ -38,7 +38,7 @@ typedef struct plane_global plane_global;
  * ends at the edge (plane_lines.c), that of the plane. */
 typedef struct plane_seed {
     float position[3], depth;
-    uint32_t pixel;         /* of the segment, beside the edge */
+    uint32_t pixel;         /* of the segment, next to the edge */
     uint16_t segment, line; /* the plane that ends here + 1; 0: the splat's depth; or: */
 } plane_seed;
 
@@ -50,7 +50,7 @@ static inline bool plane_seed_is_line(const plane_seed *seed)
     return seed->line > 0 && seed->line < PLANE_LINE_LOST;
 }
 
-/* Whether it says where the segment is. */
+/* True if the seed determines where the segment is. */
 static inline bool plane_seed_counts(const plane_seed *seed)
 {
     return seed->line < PLANE_LINE_LOST;
@@ -119,13 +119,14 @@ struct plane_global {
     size_t first_cell;      /* among the cells of all planes */
 };
 
-/* Whether the plane shows the camera its front. */
+/* True if the camera is in front of the plane. */
 static inline bool plane_faces(const splat_camera *c, const plane_fit *fit)
 {
     return plane_distance(fit, c->center) > 0;
 }
 
-/* Whether two planes that meet in a place are one, whose line says nothing of another one. */
+/* True if two planes that meet in a place are the same plane, so that their line gives no information about a third
+ * one. */
 static inline bool plane_is_parallel(const double a[3], const double b[3])
 {
     return fabs(a[0] * b[0] + a[1] * b[1] + a[2] * b[2]) > 0.966; /* 15 degrees */
@@ -182,7 +183,7 @@ static inline float plane_depth(const splat_camera *c, const plane_fit *fit, siz
 {
     return plane_faces(c, fit) ? plane_depth_of_either_side(c, fit, pixel) : INFINITY;
 }
-/* Whether a good part of a segment lacks a plane. */
+/* True if a good part of a segment has no plane. */
 static inline bool plane_segment_is_open(const plane_segment *segment)
 {
     return segment->n_taken < segment->n_pixels - segment->n_pixels / 4;

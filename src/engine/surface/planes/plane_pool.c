@@ -15,7 +15,7 @@
 #define LEAST_SEEDS 24u
 #define LEAST_VIEWS 3u
 #define LEAST_RIM 0.1       /* of the rim in the view in work, which also shows what stands in front */
-#define AROUND 3            /* pixels: a seed beside a segment falls into it */
+#define AROUND 3            /* pixels: a seed next to a segment falls into it */
 #define LIKE 0.25f          /* of the depth, the segment's own: so far a seed may lie */
 #define TOLERANCE 0.008     /* of the depth, to the plane */
 #define LINE_TRIALS 96u
@@ -123,7 +123,7 @@ static frustum frustum_of(const splat_camera *c)
     return f;
 }
 
-/* Whether a camera may see something of a ball. Rounding makes it larger, never smaller. */
+/* True if a camera may see a part of a ball. Rounding makes the ball larger, never smaller. */
 static bool may_see(const frustum *f, const float ball[4])
 {
     const float *r = f->camera->rotation, *center = f->camera->center;
@@ -204,8 +204,8 @@ static bool is_near_line(const plane_seed *s, const float a[3], const double alo
     return square - dot * dot < tolerance * tolerance;
 }
 
-/* Whether the seeds on the plane say its slope: those beside the line that has the most of them are many and no mere
- * spot, as any spot beside a line is on a plane with it; and several views have seeds. */
+/* True if the seeds determine the slope of the plane: several views have seeds, and away from the line with the most
+ * seeds there are many, spread over more than a spot (any spot next to a line is on a plane with it). */
 static bool is_defined(const pool *p, plane_hypothesis *h, uint32_t round, uint32_t *on)
 {
     uint32_t n = 0, n_views = 0, best = 0, n_own = 0, last = UINT32_MAX;
@@ -264,7 +264,7 @@ static void find(pool *p, plane_view *view, uint32_t segment)
     }
 }
 
-/* What open segments' own seeds said. */
+/* Drops hypotheses that come from open segments' own seeds. */
 static void drop_open(plane_view *view)
 {
     uint32_t n = 0;

@@ -178,7 +178,7 @@ static void add(const seeder *s, size_t own, long pixel, float depth)
                            (float)(pixel / s->map->camera.width) + 0.5f, depth, seed->position);
 }
 
-/* Where the rim's edge is, beside pixel (x, y) of the segment. */
+/* Finds the edge of the rim next to pixel (x, y) of the segment. */
 static void look(void *user, int x, int y, const float direction[2])
 {
     const seeder *s = user;

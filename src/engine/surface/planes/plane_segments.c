@@ -100,8 +100,8 @@ static void differentiate(plane_work *work, int width, int height)
         }
 }
 
-/* What noise makes of the gradient, at most: from the fifth of the photo's green with the least second differences
- * (Immerkaer's mask, whose standard deviation is 6 that of the noise). */
+/* Upper bound of the gradient of noise, from the fifth of the photo's green with the least second differences
+ * (Immerkaer's mask, whose standard deviation is 6 times that of the noise). */
 static int threshold(const plane_work *work, int width, int height)
 {
     static const int mask[3] = {1, -2, 1};
@@ -210,7 +210,7 @@ static float mean_texture(const plane_work *work, uint32_t n)
     return (float)(sum / n);
 }
 
-/* Plain pixels beside a component join it: what the erosion took from its rim. */
+/* Adds plain pixels next to a component to it: those that the erosion took from its rim. */
 static void grow(const plane_work *work, int tau, int width, int height, uint16_t *labels)
 {
     for (int y = 0; y < height; y++)

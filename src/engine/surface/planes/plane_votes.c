@@ -136,7 +136,7 @@ void plane_votes_free(plane_votes *votes)
     memset(votes, 0, sizeof *votes);
 }
 
-/* Whether views see through a cell. */
+/* True if views see through a cell. */
 static bool is_open(const plane_votes *votes, size_t cell)
 {
     return votes->through[cell] >= LEAST_THROUGH &&
@@ -195,7 +195,7 @@ static int first_of_all(const splat_camera *c, const plane_segment *lines, const
     return first;
 }
 
-/* What a segment's seeds say of the first surface. */
+/* The vote of a segment's seeds about the first surface. */
 typedef enum opinion { SILENT, REFUSES, ACCEPTS, INSISTS } opinion;
 
 /* Most of a segment's seeds lie on the first surface, or do not; few say nothing. They insist where they are on much of

@@ -47,7 +47,7 @@ typedef struct finder {
 
 typedef splat_status (*view_function)(finder *f, size_t number, plane_work *work, splat_error *error);
 
-/* Of several errors the one of the first view. */
+/* Calls a function for all views. The error is that of the first view that failed. */
 static splat_status for_views(finder *f, view_function function, splat_error *error)
 {
     splat_status status = SPLAT_OK;
@@ -132,7 +132,7 @@ static void set_pixel(finder *f, splat_view_map *map, size_t p, size_t plane)
     splat_normal_encode(normal, map->normal + 2 * p);
 }
 
-/* Pixels of the rim beside those of a plane, which are no longer plain, take the plane when they lie near it.
+/* Gives the plane to pixels of the rim next to those of a plane, which are no longer plain, if they lie near it.
  * work->component: the plane of every pixel, or -1. */
 static void write_rim(finder *f, splat_view_map *map, plane_work *work)
 {
@@ -163,8 +163,8 @@ static void write_rim(finder *f, splat_view_map *map, plane_work *work)
     }
 }
 
-/* What is plain has no edge where a plane would end: where planes leave most of a segment, as a ground leaves the sky
- * behind it, they are none of the segment's. */
+/* False if planes leave most of a segment empty. A plain segment has no edge inside at which a plane could end; planes
+ * that do, as a ground in front of the sky, do not belong to it. */
 static bool has_planes(const plane_segment *segment)
 {
     return segment->n_taken >= LEAST_TAKEN * segment->n_pixels;
@@ -250,8 +250,8 @@ static splat_status settle_all(finder *f, double *share, splat_error *error)
     return status;
 }
 
-/* Segments without a plane get seeds where planes end, and hypotheses from all views together; then all planes are made
- * anew, as those of the first round may be what poor rims made of a better one. */
+/* Gives segments without a plane seeds at the ends of planes, and hypotheses from all views together. Then makes all
+ * planes again, because those of the first round may come from poor rims. */
 static splat_status look_again(finder *f, splat_error *error)
 {
     memcpy(f->first, f->planes, PLANE_MAX_PLANES * sizeof *f->first);

@@ -1,6 +1,7 @@
-/* Planes where photos are plain. A painted wall says nothing of its depth: what a splat has there is whatever renders
- * alike, and that is no plane. Its rim, and what hangs on it, do say where it is. Planes are fitted to those places
- * over all views, and the depth of plain pixels that a plane bounds becomes the plane's (docs/method.md). */
+/* Planes of plain regions of the photos. The pixels of a painted wall have no information about its depth: a splat
+ * has there any shape that renders the same. The rim of the wall, and things that hang on it, do have it. Planes are
+ * fitted to those places over all views, and the depth of plain pixels that a plane bounds becomes the plane's
+ * (docs/method.md). */
 #ifndef SPLAT_SURFACE_PLANES_H
 #define SPLAT_SURFACE_PLANES_H
 

@@ -1,4 +1,4 @@
-/* The refined mesh as a file beside its splat. */
+/* Writes the refined mesh next to its splat. */
 #include "base/file.h"
 #include "base/options.h"
 #include "io/picture/image_write.h"
@@ -99,7 +99,8 @@ static void editing_free(editing *e)
     free(e->hidden);
 }
 
-/* All Gaussians are as thick; the extent of the scene, of which degenerate faces are told, follows from that. */
+/* Describes the binding of a refinement's files. All Gaussians have the same thickness; the extent of the scene follows
+ * from it, and the extent is the measure of degenerate faces. */
 static splat_status describe(editing *e, const char *splat_path, const char *mesh_path, splat_error *error)
 {
     size_t n_faces = e->reference.n_faces, per_face = n_faces ? e->cloud.n / n_faces : 0;

@@ -183,7 +183,7 @@ splat_status splat_refine_describe(const char *path, int per_face, splat_refine_
 
 /* ---------------------------------------------------------------- memory */
 
-/* What there is where the arrays will lie. */
+/* Memory of the place where the arrays will lie: the device's, on the CPU the host's. */
 static size_t device_bytes(const splat_backend *backend)
 {
     return backend->device_bytes ? backend->device_bytes
