@@ -68,7 +68,7 @@ static inline const uint8_t *splat_view_mask(const splat_dataset_view *view, con
     return view->has_mask ? photo + 3 * (size_t)view->camera.width * (size_t)view->camera.height : NULL;
 }
 
-/* Where the map of inverse depths stands after a decoded photo, uint16_t[height][width]; and the bytes of all. */
+/* Offset of the map of inverse depths, uint16_t[height][width], behind a decoded photo; below, the bytes of both. */
 static inline size_t splat_view_depth_at(const splat_dataset_view *view)
 {
     return (splat_view_photo_bytes(view) + 1) / 2 * 2;
@@ -78,13 +78,13 @@ static inline size_t splat_view_decoded_bytes(const splat_dataset_view *view)
     if (!view->depth_path) return splat_view_photo_bytes(view);
     return splat_view_depth_at(view) + 2 * (size_t)view->camera.width * (size_t)view->camera.height;
 }
-/* That map; NULL: the view has none. */
+/* The map of inverse depths of a decoded photo; NULL: the view has none. */
 static inline const uint16_t *splat_view_depth(const splat_dataset_view *view, const uint8_t *photo)
 {
     return view->depth_path ? (const uint16_t *)(const void *)(photo + splat_view_depth_at(view)) : NULL;
 }
 
-/* Whether a mask of its own goes with a view's photo, beside what its alpha or undistortion may add. */
+/* True if a view's photo has a mask of its own, in addition to its alpha and to undistortion. */
 static inline bool splat_view_has_own_mask(const splat_dataset_view *view)
 {
     return view->mask_path || view->given_mask;

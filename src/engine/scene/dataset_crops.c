@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a lens; the lens before is remembered, as scenes have few. */
+/* A cutter of crops for one lens. It keeps the last lens, because scenes have few. */
 typedef struct cutter {
     const splat_scene_options *options;
     splat_lens lens;

@@ -82,7 +82,7 @@ static bool place_point(const splat_camera *c, const float position[3], candidat
     return isfinite(out->z);
 }
 
-/* Of the photos that a track names, those of the scene, each once. last: [n_views] of points, which was seen last. */
+/* Finds the photos of the scene in a track, each once. last: [n_views] the point that saw each view last. */
 static size_t photos_of(const uint32_t *ids, size_t n, const job *j, size_t point, size_t *last,
                         const image_row **photos)
 {
@@ -120,7 +120,7 @@ static splat_status add_point(job *j, size_t point, float error_pixels, const im
     return SPLAT_OK;
 }
 
-/* Of the errors that the file tells; 0: none. */
+/* The median of the errors in the file; 0: the file has none. */
 static splat_status median_error(const splat_colmap_tracks *tracks, float *median, splat_error *error)
 {
     float *errors = malloc((tracks->n + 1) * sizeof *errors);

@@ -10,8 +10,8 @@ splat_status splat_dataset_load_depth_points(splat_dataset *dataset, const splat
                                              const splat_scene_options *options, const splat_dataset_log *log,
                                              splat_error *error);
 
-/* Where a point lies in a picture, in pixels from its upper left corner, and its depth: (u, v, z), u and v also beyond
- * the borders. False, and nothing is written: z is not above least_depth (0 or more). */
+/* Projects a point to a picture: its place in pixels from the upper left corner, also outside of the picture, and its
+ * depth: (u, v, z). False, with nothing written, if z is not above least_depth (0 or more). */
 bool splat_dataset_place_point(const splat_camera *camera, const float position[3], double least_depth,
                                double place[3]);
 

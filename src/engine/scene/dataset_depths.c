@@ -1,4 +1,4 @@
-/* Maps of inverse depth as users of 3DGS have them: DEPTHS/NAME.png of each photo, and depth_params.json beside the
+/* Maps of inverse depth in the layout of 3DGS: DEPTHS/NAME.png of each photo, and depth_params.json next to the
  * model. */
 #include "scene/dataset_depths.h"
 #include "scene/dataset_parts.h"
@@ -18,14 +18,14 @@ static splat_status fail_memory(splat_error *error)
     return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a list of depth maps");
 }
 
-/* What the photos lack, counted; the first of each is named. */
+/* Counts of photos without a map or without parameters; the first of each is named. */
 typedef struct lacking {
     size_t no_map, no_param, unreliable, cut, n;
     const char *first_map, *first_param, *first_unreliable, *first_cut;
 } lacking;
 
-/* Where the maps' numbers stand: beside COLMAP's model; of other scenes in their folder, or that of the maps. malloc'd.
- */
+/* Finds the file of the maps' parameters: next to COLMAP's model, or in the folder of another scene, or next to the
+ * maps. malloc'd. */
 static splat_status find_params(const splat_source *source, const char *folder, char **path, splat_error *error)
 {
     const char *places[2] = {source->model_folder ? source->model_folder : source->scene_folder, folder};

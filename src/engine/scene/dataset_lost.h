@@ -8,7 +8,7 @@
  * UNSUPPORTED: more than a tenth are, or one with `strict`; the error is that of the first. */
 splat_status splat_source_leave_out_lost(splat_source *source, const splat_scene_options *options,
                                          const splat_dataset_log *log, splat_error *error);
-/* Whether a name, with the folders below the photos' or without, is that of a photo that was left out. */
+/* True if a name, with or without the folders below the photos' folder, is that of an omitted photo. */
 bool splat_source_has_lost(const splat_source *source, const char *name);
 
 #endif

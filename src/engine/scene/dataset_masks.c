@@ -118,7 +118,7 @@ static const char *find_file(const mask_files *files, char *name, bool any_case)
 
 /* ---------------------------------------------------------------- names */
 
-/* What follows the photo's name or its stem: COLMAP's, plain, RealityScan's, and Metashape's. */
+/* Endings of mask names after the photo's name or its stem: COLMAP's, plain, RealityScan's, and Metashape's. */
 static const struct custom { bool keeps_ending; const char *suffix; } customs[] = {
     {true, ""}, {false, ""}, {true, ".mask"}, {false, ".mask"}, {false, "_mask"}};
 static const char *const endings[] = {".png", ".jpg", ".jpeg"};

@@ -122,7 +122,7 @@ static void say_origin(const splat_source *source, const splat_dataset_log *log)
                       o[2]);
 }
 
-/* What there was to choose in the scene's files. */
+/* Reports the choice among the scene's files. */
 static void say_chosen(const splat_source *source, const splat_dataset_log *log)
 {
     if (source->n_models > 1)

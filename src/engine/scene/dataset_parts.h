@@ -44,7 +44,7 @@ typedef struct splat_source {
     double origin[3];         /* what was subtracted from the poses, and is to be from the points of these two */
 } splat_source;
 
-/* Where notices go; function may be NULL. */
+/* Receiver of notices; function may be NULL. */
 typedef struct splat_dataset_log { splat_log_function function; void *user; } splat_dataset_log;
 
 void splat_dataset_say(const splat_dataset_log *log, splat_log_level level, const char *format, ...) SPLAT_PRINTF(3, 4);

@@ -63,7 +63,7 @@ static void set_focal_lengths(const splat_source_view *source, int width, int he
     *fy = source->fov_y > 0 ? 0.5 * height / tan(0.5 * source->fov_y) : *fx;
 }
 
-/* Of a side of the frame, at most SPLAT_LENS_PINHOLE_TANGENT focal lengths from the principal point *c. */
+/* Cuts a side of the frame to at most SPLAT_LENS_PINHOLE_TANGENT focal lengths from the principal point *c. */
 static void cut_side(double f, int *size, double *c)
 {
     double most = SPLAT_LENS_PINHOLE_TANGENT * f, low = fmin(*c, most), high = fmin(*size - *c, most);

@@ -15,12 +15,11 @@ splat_status splat_view_set_camera(splat_dataset_view *view, const splat_source_
                                    const splat_scene_options *options, const splat_dataset_view *before, bool *limited,
                                    splat_error *error);
 
-/* Whether a picture of file size can be a reduced or enlarged copy of one of full size: sides agree within one pixel,
+/* True if a picture of file size can be a reduced or enlarged copy of one of full size: sides agree within one pixel,
  * or the aspect within 1 percent. */
 bool splat_same_view(int file_width, int file_height, int full_width, int full_height);
 
-/* Whether two views are of one camera, as far as can be told: of one size and focal lengths, or the same crop of one
- * lens. */
+/* True if two views probably have the same camera: the same size and focal lengths, or the same crop of one lens. */
 bool splat_view_same_camera(const splat_dataset_view *a, const splat_dataset_view *b);
 /* The size a photo is loaded at, by the -r rules (docs/method.md 2.3). *limited: the 1600-pixel rule acted. */
 void splat_resolution_apply(int resolution, int width, int height, int *out_width, int *out_height, bool *limited);

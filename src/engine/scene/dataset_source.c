@@ -1,4 +1,4 @@
-/* What a scene's files say: COLMAP models, JSON scenes and other programs' poses become one list of photos with
+/* Reads the files of a scene: COLMAP models, JSON scenes and other programs' poses become one list of photos with
  * cameras. */
 #include "io/colmap/colmap_parse.h"
 #include "io/colmap/colmap_read.h"
@@ -194,8 +194,8 @@ static splat_status read_colmap(const char *images, splat_source *source, splat_
     splat_colmap_free(&model);
     source->photo_folder = folder;
     if (status != SPLAT_OK) return status;
-    /* A point cloud that the published trainers wrote beside the model, or that the user edited, wins. We write none
-     * here ourselves: reading points3D.bin is quick, and scenes may be read-only. */
+    /* A point cloud next to the model has priority: the published trainers wrote it, or the user edited it. Splatsmith
+     * writes none here: reading points3D.bin is quick, and scenes may be read-only. */
     source->point_cloud = splat_format("%s/points3D.ply", source->model_folder);
     if (!source->point_cloud) return fail_memory(error);
     if (!is_file(source->point_cloud)) {

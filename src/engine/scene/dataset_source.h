@@ -1,4 +1,4 @@
-/* What a scene's files say, as one list of photos with cameras. */
+/* The files of a scene as one list of photos with cameras. */
 #ifndef SPLAT_SCENE_DATASET_SOURCE_H
 #define SPLAT_SCENE_DATASET_SOURCE_H
 

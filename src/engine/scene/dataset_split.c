@@ -151,7 +151,7 @@ static splat_status apply_list(const name_index *index, const char *path, uint8_
                          "the list of test photos names no photo of the scene; correct it or remove it");
 }
 
-/* The list of test photos beside the scene, if there is one: *path is malloc'd or NULL. */
+/* Finds the list of test photos next to the scene: *path is malloc'd, or NULL without a list. */
 static splat_status find_list(const splat_source *source, char **path, splat_error *error)
 {
     const char *folders[2] = {source->scene_folder, source->model_folder};
@@ -211,8 +211,8 @@ static splat_ring_camera ring_camera(const splat_source_view *view, uint32_t pho
     return camera;
 }
 
-/* Of n photos on the way around: `count` neighbours, or `count` with equally many between them. Set s of three begins a
- * third of the way, or of the distance between two, after set s - 1. */
+/* Marks a part of n photos on the way around: `count` neighbours, or `count` photos with equal distances. Set s of
+ * three begins a third of the way, or of the distance between two, after set s - 1. */
 static void mark_ring(const splat_dataset *dataset, const splat_ring_camera *ring, size_t count,
                       const splat_scene_options *options, uint8_t *marks)
 {
@@ -278,7 +278,7 @@ static splat_status apply_rules(const splat_dataset *dataset, const splat_source
 
 /* ---------------------------------------------------------------- the lists of the dataset */
 
-/* What no rule has marked is trained on, except reduced pictures of multi-scale scenes. */
+/* Marks photos that no rule has marked as training photos, except reduced pictures of multi-scale scenes. */
 static void mark_rest(const splat_dataset *dataset, bool load_allres, uint8_t *marks)
 {
     for (size_t i = 0; i < dataset->n_views; i++)

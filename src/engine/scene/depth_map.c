@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* Where in the photo, in 0 .. 1 of its sides, the middle of a pixel is seen. */
+/* Finds the place of a pixel's centre in the photo, in 0 .. 1 of its sides. */
 static bool find_place(const splat_dataset_view *view, int x, int y, double place[2])
 {
     const splat_camera *camera = &view->camera;

@@ -1,8 +1,8 @@
 /* The cache of decoded photos. One lock guards everything but the decoding itself.
  *
  * A view is EMPTY, QUEUED for a worker, DECODING (by a worker or by the thread that wants it), READY, or FAILED with
- * the error kept for whoever asks. A READY view without users is in the list of the unused, the longest unused first:
- * what is evicted when room is needed. Both lists run through the entries, so prefetch and release never allocate.
+ * the error kept for the next request. A READY view without users is in the list of the unused, the longest unused
+ * first: the order of eviction. Both lists run through the entries, so prefetch and release never allocate.
  *
  * Of a photo that is cut into crops, the others are made with the one that is wanted, where they fit without evicting:
  * decoding takes most of the time.

@@ -33,7 +33,7 @@ splat_exif splat_photo_read_exif(const splat_dataset_view *view)
     return view->given ? (splat_exif){0} : splat_exif_read(view->path);
 }
 
-/* Copies what was given: whoever wants the image changes it. */
+/* Copies the given pixels, because the receiver changes the image. */
 static splat_status copy_given(const splat_dataset_view *view, const uint8_t *pixels, int channels, splat_image *image,
                                splat_error *error)
 {

@@ -9,7 +9,7 @@
 /* Width, height and channels of a view's photo file, or of its photo in memory. */
 splat_status splat_photo_probe(const splat_dataset_view *view, int *width, int *height, int *channels,
                                splat_error *error);
-/* What the camera wrote into the photo file of a view; of a photo in memory nothing is known. */
+/* Reads the EXIF of a view's photo file; a photo in memory has none. */
 splat_exif splat_photo_read_exif(const splat_dataset_view *view);
 
 /* Decode, composite, undistort, resize. rgb: uint8_t[height][width][3] of the view's camera, malloc'd, and where the
@@ -25,8 +25,8 @@ splat_status splat_photo_load_crops(const splat_dataset *dataset, const uint32_t
  * image->pixels. */
 splat_status splat_photo_fit(const splat_dataset_view *view, splat_image *image, splat_error *error);
 
-/* The same of the view's mask beside it: mask has one channel and the size of the photo file, NULL pixels: all of it is
- * kept. What the undistorted photo lacks is not. */
+/* The same for the view's mask: mask has one channel and the size of the photo file; NULL pixels: all of it is kept.
+ * Pixels that the undistorted photo lacks are masked. */
 splat_status splat_photo_fit_mask(const splat_dataset_view *view, splat_image *mask, splat_error *error);
 /* The mask of a view at the size of its photo file: one channel, not yet 0 or 255 alone; NULL pixels: none but for
  * what undistortion leaves blank. photo: RGBA where the mask is its alpha; may be NULL elsewhere. */

@@ -1,6 +1,6 @@
 /* Undistortion: every pixel of a pinhole camera asks the lens where in the photo it is seen. The lens is evaluated
  * at every eighth pixel, and its answers interpolated: an error of h²/8 of the second derivative, 0.003 pixels for
- * a lens of k1 = -0.28 and a focal length of 3000 pixels. A grid is made for each photo anew, which takes a
+ * a lens of k1 = -0.28 and a focal length of 3000 pixels. Each photo gets a new grid, which takes a
  * fraction of the time that decoding does, and keeps the decoding threads independent of each other. Crops of wide
  * photos reach places where that is too coarse (the rim of a fisheye, the poles of a panorama, the seam behind it):
  * where the middles of a cell's sides show it, every pixel asks the lens. */
@@ -101,7 +101,7 @@ static void sample_cubic(const splat_image *photo, bool wraps, node at, uint8_t 
     for (int c = 0; c < 3; c++) out[c] = (uint8_t)(fminf(fmaxf(sum[c], 0), 255) + 0.5f);
 }
 
-/* Whether the lens in the middle of a side is where its ends say. */
+/* True if the lens at the middle of a side agrees with the interpolation of its ends. */
 static bool is_straight(const warp *w, double x, double y, node a, node b)
 {
     node at = find_source(w, x, y);

@@ -13,7 +13,8 @@
 splat_status splat_photo_undistort(const splat_lens *lens, const splat_lens_frame *frame, const double turn[9],
                                    int width, int height, bool sharp, const splat_image *photo, splat_image *result,
                                    splat_error *error);
-/* Whether that leaves any pixel of the frame black, for photos of this size: whether one at its border is. */
+/* True if the undistortion leaves a pixel of the frame black for photos of this size: then one at its border is
+ * black. */
 bool splat_photo_leaves_blank(const splat_lens *lens, const splat_lens_frame *frame, int file_width, int file_height);
 
 #endif

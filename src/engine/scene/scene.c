@@ -39,7 +39,7 @@ static splat_status finish(splat_scene *scene, splat_error *error)
                                     &scene->cache, error);
 }
 
-/* Of files, or of photos in memory where there are arrays. The options are ours. */
+/* Opens a scene of files, or of photos in memory if there are arrays. Takes the options over. */
 static splat_status open_scene(splat_context *context, const splat_scene_arrays *arrays,
                                const splat_scene_options *options, splat_scene **result, splat_error *error)
 {
@@ -71,7 +71,7 @@ splat_status splat_scene_open(splat_context *context, const splat_scene_options 
     return open_scene(context, NULL, &own, result, error);
 }
 
-/* What only files have. */
+/* Refuses options that need files. */
 static splat_status check_memory_options(const splat_scene_options *options, splat_error *error)
 {
     bool has_masks = options->masks && strcmp(options->masks, "none") != 0;

@@ -17,7 +17,7 @@ struct splat_scene {
 
 /* Largest picture of the scene, pixels. */
 void splat_scene_largest_view(const splat_scene *scene, int *width, int *height);
-/* What shows through where nothing is blended: black or white. */
+/* The colour behind the Gaussians: black or white. */
 void splat_scene_background(const splat_scene *scene, float background[3]);
 /* The mean of where the training cameras have up, in the scene's coordinates, of length 1: up for those who look at
  * what the scene shows. Zeros where the cameras do not agree (the mean's length is below a tenth). */
@@ -32,7 +32,7 @@ size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const 
  * kept, else 0. Of a view that has one. Errors: those of decoding. */
 splat_status splat_scene_read_mask(splat_scene *scene, size_t view, int width, int height, uint8_t *kept,
                                    splat_error *error);
-/* Whether evaluations respect the mask of a view. */
+/* True if evaluations use the mask of a view. */
 bool splat_scene_measures_masked(const splat_scene *scene, size_t view);
 
 #endif

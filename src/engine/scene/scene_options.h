@@ -7,7 +7,7 @@
 
 extern const splat_option_table splat_scene_options_table;
 
-/* Whether every number of the options is possible. ARGUMENT, naming the first that is not. */
+/* Checks the range of every number. Errors: ARGUMENT (names the first that is out of range). */
 splat_status splat_scene_options_check(const splat_scene_options *options, splat_error *error);
 /* A copy with texts of its own, which splat_scene_options_free takes back, also after MEMORY. */
 splat_status splat_scene_options_copy(splat_scene_options *copy, const splat_scene_options *options,

@@ -1,5 +1,6 @@
-/* The segment: what each view is in, then the photos. Processes are known by their number, so that one that was killed
- * amid a photo keeps nobody waiting; where numbers mean nothing to another (containers), both decode the same bytes. */
+/* The segment has the state of each view, then the photos. Processes are known by their number, so that nobody waits
+ * for one that was killed during a photo. If a number means nothing to the other process (containers), both decode the
+ * same bytes. */
 #include "scene/shared_photos.h"
 
 #include <errno.h>
@@ -136,7 +137,7 @@ bool splat_shared_photos_begin(splat_shared_photos *photos, size_t view, bool wa
     for (int found = EMPTY;;) {
         if (atomic_compare_exchange_strong(state, &found, here)) return true;
         if (found == READY) return false;
-        if (found == EMPTY || is_gone(found)) continue; /* from whoever it is now */
+        if (found == EMPTY || is_gone(found)) continue; /* from its present owner */
         if (!waits) return false;
         nanosleep(&(struct timespec){0, LOOK_NS}, NULL);
         found = EMPTY;

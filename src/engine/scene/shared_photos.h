@@ -1,5 +1,5 @@
 /* Decoded photos that the processes of a host have in common: a segment of shared memory with a place for each view.
- * Whoever wants a view first decodes it; the others wait, and read. Nothing is ever taken out. */
+ * The first process that wants a view decodes it; the others wait, and read. Views are never removed. */
 #ifndef SPLAT_SCENE_SHARED_PHOTOS_H
 #define SPLAT_SCENE_SHARED_PHOTOS_H
 
@@ -8,11 +8,12 @@
 
 typedef struct splat_shared_photos splat_shared_photos;
 
-/* What all views take. */
+/* Bytes of all views. */
 size_t splat_shared_photos_bytes(const splat_dataset *dataset);
-/* The segment of a name that no other run has: made by whoever of the host comes first (*is_maker), memory reserved;
- * then, when that has been called everywhere, opened by everybody; then, when that has, unlinked by its maker: it lasts
- * as long as it is mapped. Errors of both: IO, MEMORY (the host's shared memory is too small): there is none then. */
+/* The segment, by a name that no other run has. First every process calls `make`: the first one of the host creates
+ * the segment (*is_maker) and reserves its memory. Then every process opens it, and then the maker unlinks it; it
+ * lasts as long as it is mapped. Errors of both: IO, MEMORY (the host's shared memory is too small); then there is
+ * no segment. */
 splat_status splat_shared_photos_make(const char *name, const splat_dataset *dataset, bool *is_maker,
                                       splat_error *error);
 splat_status splat_shared_photos_open(const char *name, const splat_dataset *dataset, splat_shared_photos **photos,
