@@ -29,7 +29,7 @@ struct splat_memory_profiler {
     output log, lines;
     splat_memory_snapshot snapshot; /* of the sample in work */
     double started, driver_asked;
-    size_t overhead_bytes;          /* what the driver counted beside the blocks when it was last asked */
+    size_t overhead_bytes;          /* the driver's last count outside the blocks */
 };
 
 /* ---------------------------------------------------------------- files */
@@ -40,7 +40,7 @@ static void close_output(output *out)
     out->file = NULL;
 }
 
-/* What was written is in the file when this returns; a file that fails is given up, and the log says so. */
+/* Writes all pending lines to the file before it returns. A file that fails is closed for good, and the log says so. */
 static void flush_output(output *out, const splat_trainer *t)
 {
     if (!out->file || (fflush(out->file) == 0 && !ferror(out->file))) return;
@@ -80,7 +80,7 @@ static splat_status open_outputs(splat_memory_profiler *p, splat_error *error)
                          "the folder has a thousand profiles of this second; name another model folder");
 }
 
-/* ---------------------------------------------------------------- figures beside the blocks */
+/* ---------------------------------------------------------------- figures outside the blocks */
 
 /* Resident memory of this process; 0 where the system does not tell. */
 static size_t process_bytes(void)
@@ -163,7 +163,7 @@ static void set_count(json_t **object, const char *key, size_t value)
     splat_json_set(object, key, json_integer((json_int_t)value));
 }
 
-/* What savings and verdicts need to know of the run. */
+/* Facts of the run that savings and verdicts need. */
 static json_t *run_object(const splat_memory_profiler *p, const splat_trainer *t)
 {
     const splat_train_options *o = &t->options;

@@ -1,5 +1,5 @@
-/* Whether a step has come to an iteration at which something was asked for: with a batch of views it comes to several,
- * and what belongs to one amid the batch is done after it. */
+/* Tests if a step reached an iteration of a list. A step with a batch of views reaches several iterations; work that
+ * belongs to one inside the batch is done after the batch. */
 #ifndef SPLAT_RUN_REACHED_H
 #define SPLAT_RUN_REACHED_H
 

@@ -131,7 +131,7 @@ static splat_status check_room(const splat_trainer *t, const splat_run_options *
 
 /* ---------------------------------------------------------------- during the run */
 
-/* What a binding writes beside the splat; the last one's stands in the model folder, too. */
+/* Saves the mesh of a binding next to the splat, and the last one also in the model folder. */
 static splat_status save_bound(const splat_trainer *t, const char *model_path, const char *folder, splat_error *error)
 {
     const splat_binding *binding = t->options.binding;
@@ -140,8 +140,7 @@ static splat_status save_bound(const splat_trainer *t, const char *model_path, c
     return binding->save(t, model_path, error);
 }
 
-/* What the photos were exposed by, when it was found: beside the splat, and in the model folder, where it stands for
- * the last one. */
+/* Saves the exposures that the training found next to the splat, and the last ones also in the model folder. */
 static splat_status save_exposures(const splat_trainer *t, const char *folder, splat_error *error)
 {
     splat_exposures exposures;

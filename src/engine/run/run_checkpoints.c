@@ -115,7 +115,7 @@ static void find_rolling(splat_run_checkpoints *c)
     free(iterations);
 }
 
-/* What killed saves left in the folders that a run writes. */
+/* Deletes the temporary files that killed saves left in the run's folders. */
 static void delete_temporaries(const splat_run_checkpoints *c)
 {
     size_t n_deleted = splat_temporaries_delete(c->run->model_path), n = 0;

@@ -1,4 +1,4 @@
-/* What an earlier run left in the model folder: found, set aside, brought back. */
+/* Finds, sets aside and brings back the files of an earlier run in the model folder. */
 #include "run/run_folder.h"
 
 #include "base/array.h"
@@ -22,7 +22,7 @@
 typedef struct left_file {
     char *name;    /* below the model folder */
     int iteration; /* of a state and its pictures; NO_NUMBER: of the whole run */
-    bool counts;   /* there was a run; else a file that each start writes anew */
+    bool counts;   /* true: a sign of an earlier run; false: a file that each start writes again */
 } left_file;
 
 typedef struct left_files {
@@ -261,7 +261,7 @@ static splat_status set_aside(splat_run_folder *f, const left_files *list, splat
 
 /* ---------------------------------------------------------------- files of the scene */
 
-/* Whether a real path is that of the folder, or lies below it. */
+/* True if a real path is that of the folder, or lies below it. */
 static bool holds(const char *folder, const char *path)
 {
     const size_t length = strlen(folder);
@@ -276,8 +276,8 @@ static char *folder_of(const char *path)
     return folder;
 }
 
-/* Whether a model, a real path, would lie among the files of an input folder. A folder that the whole scene lies in has
- * room for a model next to its files. */
+/* True if a model, a real path, would lie among the files of an input folder. A folder that contains the whole scene
+ * has room for a model next to its files. */
 static bool is_among(const char *model, const char *input, const char *scene)
 {
     char *real = realpath(input, NULL), *real_scene = realpath(scene, NULL);
@@ -343,7 +343,7 @@ static splat_status check_place(const splat_scene *scene, const char *path, spla
     return status;
 }
 
-/* Whether the folder of a file lies in `folder`, a real path; the file itself may be a link. */
+/* True if the folder of a file lies in `folder`, a real path; the file itself may be a link. */
 static bool lies_in(const char *path, const char *folder)
 {
     char *parent = path ? folder_of(path) : NULL, *real = parent ? realpath(parent, NULL) : NULL;
@@ -388,7 +388,7 @@ static splat_status check_deletable(const splat_trainer *t, const char *path, sp
 
 /* ---------------------------------------------------------------- which files */
 
-/* Whether the run goes on in the folder that its checkpoint lies in. */
+/* True if the run continues in the folder of its checkpoint. */
 static bool goes_on(const splat_run_options *run)
 {
     if (!run->start_checkpoint) return false;

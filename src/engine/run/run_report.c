@@ -100,8 +100,8 @@ static void tell_read_losses(splat_run_report *r, double rendering)
     r->losses_at = 0;
 }
 
-/* What a step adds to the loss of the photos: reading it waits for the device. The two are reported together, which is
- * a step later on a backend that works ahead. */
+/* Reports the losses that a step adds to that of the photos: reading them waits for the device. They are reported with
+ * the step's other figures, on a backend that works ahead one step later. */
 static void tell_losses(splat_run_report *r, const splat_step_info *step)
 {
     splat_error error;

@@ -1,5 +1,5 @@
-/* What a run tells beside its files: TensorBoard, the memory profile, its curves and its page. Nothing here ends a run:
- * what cannot be written is a warning, given once. */
+/* The report of a run: TensorBoard, the memory profile, its curves and its page. Nothing here ends a run: a failed
+ * write is a warning, given once. */
 #ifndef SPLAT_RUN_RUN_REPORT_H
 #define SPLAT_RUN_RUN_REPORT_H
 

@@ -1,4 +1,4 @@
-/* What a run was asked to do, as tables of texts: for TensorBoard and for its report. */
+/* The settings of a run as tables of texts, for TensorBoard and for its report. */
 #ifndef SPLAT_RUN_RUN_SETTINGS_H
 #define SPLAT_RUN_RUN_SETTINGS_H
 

@@ -1,5 +1,5 @@
-/* Whether a splat has seen the photos that it is to be measured on: the split that it was trained with lies beside it,
- * or in its model folder, or in its checkpoint. */
+/* Finds out if a splat was trained on the photos that will measure it: by the split next to it, in its model folder, or
+ * in its checkpoint. */
 #include "base/file.h"
 #include "base/utf8.h"
 #include "io/model_folder.h"
@@ -46,7 +46,8 @@ static char *find_split(const char *splat)
     return found;
 }
 
-/* Whether the path of a photo ends in a name of the list: "r_0.png", or "train/r_0.png" where two photos share it. */
+/* True if the path of a photo ends in a name of the list: "r_0.png", or "train/r_0.png" if two photos have the same
+ * name. */
 static bool ends_in_one(const char *path, char *const *names, size_t n)
 {
     size_t length = strlen(path);
@@ -87,7 +88,8 @@ static splat_status check(const splat_dataset *dataset, const splat_split *split
                          n_seen, dataset->n_test, first);
 }
 
-/* Of a photo, malloc'd: checkpoints name crops, "a.png#0", and whoever measures may have cut photos otherwise. */
+/* The name of the photo of a crop, malloc'd. Checkpoints name crops ("a.png#0"), and the measuring program may cut
+ * photos differently. */
 static char *photo_of(const char *name)
 {
     char *photo = strdup(name ? name : ""), *crop = photo ? strrchr(photo, '#') : NULL;

@@ -21,8 +21,8 @@ struct splat_workers {
     worker each[];     /* [n]; the first is not used */
 };
 
-/* What a rank does from its beginning to its end. A failure is told to the others by whoever finds it: by a trainer
- * where there is one. */
+/* Runs a rank from its beginning to its end. The trainer reports a failure to the other ranks; before there is one,
+ * this function does. */
 static void *work(void *data)
 {
     worker *w = data;

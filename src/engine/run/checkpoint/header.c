@@ -121,7 +121,7 @@ static int get_choice(const json_t *object, const char *key, const char *first, 
     return strcmp(word, first) == 0 ? 0 : strcmp(word, second) == 0 ? 1 : -1;
 }
 
-/* What was given up below a limit; nothing is said without one. */
+/* Reads the measures that the run took below a memory limit; without a limit the file has none. */
 static splat_status read_memory(const splat_tensor_reader *r, splat_checkpoint_state *state, splat_error *error)
 {
     const json_t *memory = json_object_get(r->header, "memory");
@@ -257,7 +257,7 @@ static int option_now(const splat_trainer *t, const char *name)
     return 0;
 }
 
-/* What a regularizer does to the model once must have been made, or still come, on both sides. */
+/* Checks that a regularizer's one-time change of the model is done, or still to come, on both sides. */
 static splat_status check_once(const splat_trainer *t, const splat_tensor_reader *r, int iteration, splat_error *error)
 {
     const char *option = t->options.regularizer ? t->options.regularizer->acts_after : NULL;

@@ -5,7 +5,7 @@
 #include "io/tensor/tensor_file.h"
 #include "train/state.h"
 
-/* What the header says of the state, read and in range. */
+/* The state in the header, read and in range. */
 typedef struct splat_checkpoint_state {
     int iteration, sh_degree;
     uint32_t n;
@@ -30,7 +30,8 @@ splat_status splat_checkpoint_read_state(const splat_tensor_reader *reader, spla
 splat_status splat_checkpoint_check_run(const splat_trainer *trainer, const splat_tensor_reader *reader,
                                         const splat_checkpoint_state *state, splat_error *error);
 
-/* What the regularizer of the trainer keeps from its beginning; 0 where the file has none. Errors: FORMAT. */
+/* Reads the constant that the trainer's regularizer keeps from its beginning; 0 if the file has none. Errors:
+ * FORMAT. */
 splat_status splat_checkpoint_read_constant(const splat_trainer *trainer, const splat_tensor_reader *reader,
                                             float *constant, splat_error *error);
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the steps of a load share. */
+/* State shared by the steps of a load. */
 typedef struct load {
     splat_trainer *t;
     const splat_tensor_reader *file;
@@ -189,7 +189,7 @@ static splat_status take_all_extra(const load *l, const splat_extra_rows *extra,
     return SPLAT_OK;
 }
 
-/* A piece of an array that `check` told to be indices below a number. */
+/* Reads a piece of an array whose indices `check` found to be in range. */
 static splat_status take_bound_piece(const load *l, const char *name, uint32_t first, uint32_t n, uint32_t words,
                                      const uint32_t *below, splat_error *error)
 {
@@ -240,7 +240,7 @@ static splat_status take_parts(const load *l, splat_error *error)
     return splat_parts_restored(l->t, error);
 }
 
-/* Whether the file has rows of the cached arrays. */
+/* True if the file has rows of the cached arrays. */
 static bool has_cached(const splat_extra_rows *extra, const splat_tensor_reader *file)
 {
     for (int i = 0; i < extra->n_arrays; i++)

@@ -7,7 +7,7 @@
 
 /* splat_trainer_save_checkpoint with a reason. */
 splat_status splat_checkpoint_write(splat_trainer *trainer, const char *path, const char *reason, splat_error *error);
-/* Whether a file is a checkpoint that was written for this reason (its tensors are not read). */
+/* True if a file is a checkpoint that was written for this reason (its tensors are not read). */
 bool splat_checkpoint_has_reason(const char *path, const char *reason);
 
 #endif
