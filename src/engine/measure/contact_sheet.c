@@ -37,7 +37,7 @@ static int sheet_left(const sheet *s, int column)
     return SHEET_GAP + column * (s->cell_width + SHEET_GAP);
 }
 
-/* Where a row of pictures begins; the line with its name lies below them. */
+/* The top of a row of pictures; the line with its name lies below them. */
 static int sheet_top(const sheet *s, size_t row)
 {
     return SHEET_GAP + s->line_height + (int)row * (s->cell_height + s->line_height + SHEET_GAP);
@@ -77,7 +77,7 @@ static void put_pixel(sheet *s, size_t x, size_t y, size_t channel, uint8_t valu
             s->rgb[3 * (row * (size_t)s->width + column) + channel] = value;
 }
 
-/* What a cell shows: the photo, the render, or both as their difference. */
+/* Draws the picture of a cell: the photo, the render, or their difference. */
 static void put_picture(sheet *s, size_t row, int column, const splat_camera *camera, const uint8_t *photo,
                         const float *render)
 {

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What a rank says of its view. */
+/* The result of a rank's view. */
 typedef struct result {
     splat_status status; /* of measuring it */
     splat_error error;
@@ -44,7 +44,7 @@ static splat_status measure_own(splat_evaluator *e, const splat_views_order *o, 
         if (error) *error = own->error;
         return own->status;
     }
-    if (own->status != SPLAT_OK) return SPLAT_OK; /* of all: rank 0 is told, and they go on */
+    if (own->status != SPLAT_OK) return SPLAT_OK; /* of all: rank 0 gets the error, and the ranks continue */
     if (rank >= o->n_views) return SPLAT_OK;
     SPLAT_TRY(splat_backend_synchronize(t->backend, error));
     const double ms = 1000 * (splat_clock_seconds() - begin);

@@ -7,7 +7,7 @@
 #include "scene/scene.h"
 #include "train/state.h"
 
-/* What an evaluation needs to know; it has no memory but the model's frame. */
+/* The state of an evaluation; its only memory is the model's frame. */
 typedef struct splat_evaluator {
     splat_scene *scene;
     splat_model *model;

@@ -107,7 +107,7 @@ static const splat_photo_exposure *find_sibling(const splat_exposures *known, co
     return NULL;
 }
 
-/* Adds the exposure of a view's photo. Returns false where it cannot be told. */
+/* Adds the exposure of a view's photo. Returns false if EXIF does not predict it. */
 static bool foretell(const splat_exposures *known, const splat_dataset *dataset, const splat_dataset_view *view,
                      const splat_exif_photo *means, double slope, splat_photo_exposure *photo)
 {

@@ -13,9 +13,9 @@ typedef struct splat_exif_photo {
 } splat_exif_photo;
 
 /* The line ev = mean ev of the camera's photos + slope (stops - mean stops of the camera's photos) by least squares
- * over all photos. *holds: whether it foretells the photos, each by the line of the others, better than their
- * cameras' means do (sums of squares): not where all were exposed alike, nor where EXIF tells nothing of the gains.
- * means[n_cameras] receives the cameras' means, 0 of those without photos. Errors: MEMORY. */
+ * over all photos. *holds: true if it predicts the photos, each by the line of the others, better than their
+ * cameras' means do (sums of squares). It does not if all photos have the same exposure, or if EXIF has no relation
+ * to the gains. means[n_cameras] receives the cameras' means, 0 of those without photos. Errors: MEMORY. */
 splat_status splat_exif_line(const splat_exif_photo *photos, size_t n, size_t n_cameras, splat_exif_photo *means,
                              double *slope, bool *holds, splat_error *error);
 

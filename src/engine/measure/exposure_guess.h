@@ -6,12 +6,12 @@
 
 #include <stdbool.h>
 
-/* That of a photo whose name is that of others but for its last number: between the nearest lower and higher numbers
- * of `known` (but its own) in proportion, in log2 gains, or that of the only side there is. Photos of several cameras
- * are not mixed: the nearest one's counts. False: no other photo of `known` is named so. guess->name stays NULL. */
+/* Guesses the exposure of a photo from photos whose names differ only in the last number: between the nearest lower and
+ * higher numbers of `known` (without its own), linear in log2 gains, or that of the only side. Photos of several
+ * cameras are not mixed: the nearest one's count. False: `known` has no such name. guess->name stays NULL. */
 bool splat_exposure_guess(const splat_exposures *known, const char *name, splat_photo_exposure *guess);
-/* Whether exposures of `known` follow their neighbours: guessed of the others they are nearer to what they are (a sum
- * of squares) than their mean is. Drawn at random they would not be. */
+/* True if the exposures of `known` follow their neighbours: guesses from the others are nearer to them (a sum of
+ * squares) than their mean is. Random exposures would not be. */
 bool splat_exposures_follow(const splat_exposures *known);
 
 #endif

@@ -8,7 +8,7 @@
 /* Pictures of a view besides its colours, as bits: */
 typedef enum splat_map_kind {
     SPLAT_MAP_DEPTH = 1,   /* expected depth: 16-bit PNG, PFM (float32), JSON with the PNG's scale and the intrinsics */
-    SPLAT_MAP_MEDIAN = 2,  /* median depth, likewise */
+    SPLAT_MAP_MEDIAN = 2,  /* the same of the median depth */
     SPLAT_MAP_NORMAL = 4,  /* world normals: (n + 1) / 2 as 8-bit RGB, PFM */
     SPLAT_MAP_ALPHA = 8,   /* 8-bit gray PNG, PFM */
     SPLAT_MAP_DENSITY = 16 /* Gaussians blended, in the colours of the TensorBoard heat map; PNG */

@@ -8,8 +8,8 @@
 
 /* A mesh against photos. Means over views. */
 typedef struct splat_mesh_metrics {
-    splat_metrics all;     /* the background is part of the picture; with masks as of a splat: kept pixels, and whole
-                              pictures beside them */
+    splat_metrics all;     /* of pictures with their background; with masks as for a splat: of the kept pixels, and also
+                              of whole pictures */
     splat_metrics covered; /* l1, psnr and ssim: means over the pixels that the mesh covers with all their samples,
                               and that masks keep, the photo standing in the others, so that windows of SSIM across the
                               border see no step; lpips is of the same picture, not scaled. Views without such pixels

@@ -9,13 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What sugarmesh_3Dgs7000_densityestim02_sdfnorm02_level03_decim1000000, or sugarfine_..., says. */
+/* Parts of a name such as sugarmesh_3Dgs7000_densityestim02_sdfnorm02_level03_decim1000000, or sugarfine_... */
 typedef struct sugar_name {
     char method[32], factor[16], normal[16], level[16], vertices[24];
     const char *surface; /* "", "_poissoncenter", "_marchingcubes" */
 } sugar_name;
 
-/* What follows `prefix` in a word of a name; false when it does not begin so, or there is too much or nothing. */
+/* Copies the text after `prefix` in a word of a name. False if the word has another beginning, or the text is empty or
+ * too long. */
 static bool take_after(const char *word, size_t length, const char *prefix, char *text, size_t size)
 {
     size_t n = strlen(prefix);

@@ -108,7 +108,7 @@ splat_status splat_model_evaluate(splat_model *model, splat_scene *scene, const 
     return splat_evaluator_run(&evaluator, mean, error);
 }
 
-/* What one rank alone knows to do is done with all Gaussians at rank 0. */
+/* Measures with all Gaussians at rank 0 where only one rank can do it. */
 splat_status splat_trainer_evaluate(splat_trainer *t, const splat_view_job *job, splat_metrics *mean,
                                     splat_error *error)
 {

@@ -32,7 +32,7 @@ splat_status splat_lpips_run(splat_lpips *lpips, int width, int height, const fl
                              const uint8_t *mask, double *per_tap, splat_error *error);
 /* Gives back what a picture needed; the weights stay. */
 void splat_lpips_release(splat_lpips *lpips);
-/* What results.json calls it: "vgg", or "vgg normalized". */
+/* The label in results.json: "vgg", or "vgg normalized". */
 const char *splat_lpips_label(const splat_lpips *lpips);
 
 #endif

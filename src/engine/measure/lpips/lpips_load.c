@@ -162,7 +162,7 @@ typedef struct shared_head {
     bool normalize;
 } shared_head;
 
-/* What a rank has of it that did not load it: without weights. */
+/* Makes the network of a rank that did not load it: without weights. */
 static splat_status make_like(splat_context *context, const shared_head *head, splat_lpips **result,
                               splat_error *error)
 {

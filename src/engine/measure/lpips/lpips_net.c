@@ -165,7 +165,7 @@ static double products_of(const splat_lpips_network *network, int layer)
     return area * l->channels * network->layers[layer - 1].channels;
 }
 
-/* What a segment needs and costs in n_bands bands. */
+/* Memory and cost of a segment in n_bands bands. */
 static double segment_cost(const splat_lpips_plan *plan, const splat_lpips_segment *segment, size_t band[2])
 {
     splat_lpips_rows computed[SPLAT_LPIPS_MAX_LAYERS], owned[SPLAT_LPIPS_MAX_LAYERS];
@@ -201,7 +201,7 @@ static void cut_network(splat_lpips_plan *plan, unsigned cuts)
     }
 }
 
-/* The fewest bands with which a segment fits into max_floats beside the maps that are kept; else one a row. */
+/* Chooses the fewest bands with which a segment and the kept maps fit into max_floats; else one band a row. */
 static void choose_bands(splat_lpips_plan *plan, splat_lpips_segment *segment, size_t max_floats)
 {
     int height = plan->height[segment->last];
