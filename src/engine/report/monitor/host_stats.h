@@ -1,4 +1,4 @@
-/* What Linux tells in /proc of the machine and of one process. */
+/* Figures of the machine and of one process, from Linux's /proc. */
 #ifndef SPLAT_OBSERVE_HOST_STATS_H
 #define SPLAT_OBSERVE_HOST_STATS_H
 

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a driver keeps for itself and the rest that no allocation fits into: from here on memory counts as full. */
+/* Above this part memory counts as full: the driver keeps some for itself, and fragments fit no allocation. */
 #define FULL_PART 0.97
 
 struct splat_monitor {

@@ -26,7 +26,7 @@ typedef struct splat_history_point {
     double losses[SPLAT_MAX_LOSSES]; /* those of the history's list, without their factors */
 } splat_history_point;
 
-/* The losses beside that of the photo: their object in a line, and its keys. */
+/* The additional losses: their object in a line, and its keys. */
 typedef struct splat_history_losses {
     const char *group; /* "coarse" */
     const char *title; /* of their chart: "coarse training" */

@@ -17,7 +17,7 @@ typedef struct splat_run_page {
     double seconds;           /* of training, evaluations and saves included */
     double mean_opacity;      /* NaN: not known */
     size_t training_peak_bytes, evaluation_peak_bytes; /* most in named blocks on the device; 0: no such phase */
-    size_t overhead_bytes;    /* what the driver holds beside them */
+    size_t overhead_bytes;    /* memory of the driver, outside the blocks */
     const splat_report_config *settings; /* NULL: not shown */
     const splat_run_history *history;
     const splat_run_pictures *pictures;

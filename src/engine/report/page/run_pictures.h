@@ -12,7 +12,7 @@ typedef struct splat_jpeg {
     size_t size;
 } splat_jpeg;
 
-/* What belongs to one view. */
+/* The pictures and figures of one view. */
 typedef struct splat_run_picture {
     char name[128];
     int width, height;   /* of the view */

@@ -1,13 +1,13 @@
-/* What holds memory now: every named block and every host use as plain data, with sums. Nothing is asked of the device:
- * the books are the backend's own, so a snapshot costs microseconds and waits for nothing. */
+/* A snapshot of memory: every named block and every host use as plain data, with sums. It reads the backend's own books
+ * and never asks the device, so it costs microseconds and waits for nothing. */
 #ifndef SPLAT_OBSERVE_MEMORY_PROFILE_H
 #define SPLAT_OBSERVE_MEMORY_PROFILE_H
 
 #include "backend/backend.h"
 #include "splatsmith/train.h"
 
-/* What memory is for. Gradients of the model's size do not exist (the backward pass ends in Adam); those of a view on
- * the screen are activations. */
+/* The purpose of memory. Gradients of the model's size do not exist (the backward pass ends in Adam); those of a view
+ * on the screen are activations. */
 typedef enum splat_memory_category {
     SPLAT_MEMORY_PARAMETERS = 0,
     SPLAT_MEMORY_GRADIENTS,
@@ -60,10 +60,10 @@ splat_status splat_memory_snapshot_take(splat_memory_snapshot *snapshot, const s
                                         splat_error *error);
 void splat_memory_snapshot_free(splat_memory_snapshot *snapshot);
 
-/* Of what is reserved on the device, the share that is not in use. */
+/* The unused share of the memory reserved on the device. */
 double splat_memory_fragmentation_percent(const splat_memory_snapshot *snapshot);
 
-/* What the first line of a profile says. */
+/* Format and version in the first line of a profile. */
 #define SPLAT_PROFILE_FORMAT "splatsmith memory profile"
 #define SPLAT_PROFILE_VERSION 1
 

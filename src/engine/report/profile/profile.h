@@ -24,7 +24,7 @@ typedef enum splat_profile_verdict {
     SPLAT_PROFILE_UNKNOWN = 2 /* too few samples to tell */
 } splat_profile_verdict;
 
-/* Whether one figure grows once the number of Gaussians stays. */
+/* The growth of one figure while the number of Gaussians is constant. */
 typedef struct splat_profile_trend {
     const char *what;               /* "allocated on the device" ... */
     splat_profile_verdict verdict;
@@ -53,9 +53,9 @@ typedef struct splat_profile {
     splat_profile_sample *samples;  /* n_samples >= 1, by iteration */
     size_t n_samples;
     size_t peak;                    /* index of the sample with the most reserved */
-    size_t category_peaks[SPLAT_N_MEMORY_CATEGORIES]; /* likewise, for each category */
+    size_t category_peaks[SPLAT_N_MEMORY_CATEGORIES]; /* the same for each category */
     int settled_iteration;          /* of the first sample that trends look at: densification ended */
-    size_t overhead_bytes;          /* what the driver counted beside the blocks at the first sample */
+    size_t overhead_bytes;          /* the driver's count outside the blocks at the first sample */
     splat_profile_trend trends[SPLAT_PROFILE_TRENDS];
     size_t n_trends;
     splat_profile_saving savings[SPLAT_PROFILE_SAVINGS]; /* largest first */

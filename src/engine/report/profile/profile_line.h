@@ -13,7 +13,7 @@ splat_status splat_profile_parse_line(const char *path, const uint8_t *text, siz
 splat_status splat_profile_get_size(const json_t *object, const char *key, const char *path, size_t number,
                                     size_t *value, splat_error *error);
 
-/* What the report asks of a block by its name. */
+/* The meaning of a block to the report, by the block's name. */
 typedef enum splat_profile_part {
     SPLAT_PART_OTHER = 0,
     SPLAT_PART_HARMONICS, /* sh_rest, and */

@@ -1,4 +1,5 @@
-/* What a memory profile says: whether memory grows once the number of Gaussians stays, and what would free most. */
+/* Reads a memory profile and reports growth at a constant number of Gaussians, and the choices that would free most
+ * memory. */
 #include "report/profile/profile_report.h"
 
 #include "train/memory/choices.h"
@@ -263,7 +264,7 @@ static void add_large(splat_profile *profile, const splat_profile_block *row)
     snprintf(list[at].type, sizeof list[at].type, "%s", splat_element_type_name(row->type));
 }
 
-/* What the choices would have freed, from the blocks' real sizes. */
+/* Computes how much each choice would have freed, from the blocks' real sizes. */
 static void find_savings(splat_profile *profile, bool gpu, const splat_memory_held *held)
 {
     for (size_t i = 0; i < SPLAT_N_MEMORY_CHOICES; i++) {

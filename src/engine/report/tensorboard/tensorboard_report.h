@@ -1,5 +1,5 @@
-/* What a training run tells TensorBoard, and under which tags: those of the tuned Mip-Splatting trainer (default) or of
- * the published one (upstream). Nothing here fails but open, model (the device) and flush, close (the disk, reported
+/* TensorBoard files of a training run, with the tags of the tuned Mip-Splatting trainer (default) or of the
+ * published one (upstream). Nothing here fails but open, model (the device) and flush, close (the disk, reported
  * once); a report that was not opened does nothing. GB in tags are 2^30 bytes, K are thousands. */
 #ifndef SPLAT_OBSERVE_TENSORBOARD_REPORT_H
 #define SPLAT_OBSERVE_TENSORBOARD_REPORT_H
