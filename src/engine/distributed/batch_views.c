@@ -67,7 +67,7 @@ static splat_status room(splat_batch_views *batch, splat_block *block, const cha
     return splat_block_ensure(batch->backend, block, name, SPLAT_OWNER_LISTS, bytes ? bytes : 1, error);
 }
 
-/* What is seen in each view: the entries, one view after the other, and their numbers. */
+/* Finds the visible Gaussians of each view: the entries, one view after the other, and their numbers. */
 static splat_status find(splat_batch_views *batch, splat_error *error)
 {
     uint32_t *entries[SPLAT_MAX_RANKS], counts[SPLAT_MAX_RANKS];
@@ -91,7 +91,7 @@ static const uint32_t *entries_of(const splat_batch_views *batch, int view)
     return (const uint32_t *)batch->entries.data + batch->first_entry[view];
 }
 
-/* Where they come, they lie as in the frame. */
+/* Sends the colours; on arrival they have the layout of the frame. */
 static splat_status send_colors(splat_batch_views *batch, splat_frame *frame, splat_error *error)
 {
     float *colors = batch->colors.data;

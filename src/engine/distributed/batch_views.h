@@ -34,7 +34,8 @@ splat_status splat_batch_init(splat_batch_views *batch, splat_comm *comm, splat_
 void splat_batch_free(splat_batch_views *batch);
 /* Gives back what views took, which the next ones take again. */
 void splat_batch_release(splat_batch_views *batch);
-/* Where a memory limit may refuse one rank something: splat_comm_agree. Otherwise `own`, and nobody is asked. */
+/* Agrees on a status by splat_comm_agree, if a memory limit may refuse memory to one rank. Otherwise returns `own`
+ * without an exchange. */
 splat_status splat_batch_agree(splat_batch_views *batch, splat_status own, splat_error *refused);
 
 /* Frames for n Gaussians and the cameras of n_views views; the caller sets their filter. Errors: MEMORY. */
@@ -52,7 +53,7 @@ splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, spla
  * ones in frame 0; *planes: those of `frame`, where the own rank has the view. Errors: as send. */
 splat_status splat_batch_send_planes(splat_batch_views *batch, const float *own, splat_frame *frame, float **planes,
                                      splat_error *error);
-/* frame: with its grad2d, or NULL. grad_depth: dL/dz likewise, where the own view has it. Errors: MEMORY, RANK,
+/* frame: with its grad2d, or NULL. grad_depth: dL/dz of this rank's view, or NULL. Errors: MEMORY, RANK,
  * DEVICE. */
 splat_status splat_batch_return(splat_batch_views *batch, const splat_frame *frame, const float *grad_depth,
                                 splat_error *error);

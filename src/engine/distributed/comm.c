@@ -1,4 +1,4 @@
-/* What all transports share: the collectives that are made of an exchange. */
+/* Collectives for all transports, made of exchanges. */
 #include "distributed/comm.h"
 
 #include "base/clock.h"

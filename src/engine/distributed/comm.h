@@ -28,7 +28,7 @@ typedef struct splat_comm_functions {
     void (*close)(splat_comm *comm);
 } splat_comm_functions;
 
-/* Of all exchanges so far. */
+/* Totals of all exchanges so far. */
 typedef struct splat_comm_traffic {
     double seconds;      /* in them, most of it waiting for others */
     uint64_t sent_bytes; /* to other ranks, those of devices too */
@@ -58,7 +58,8 @@ splat_status splat_comm_exchange(splat_comm *comm, const splat_comm_part *send, 
                                  splat_error *error);
 /* A number to and from each rank: send[size], receive[size]. */
 splat_status splat_comm_exchange_counts(splat_comm *comm, const uint64_t *send, uint64_t *receive, splat_error *error);
-/* Rows of row_bytes: send holds send_rows[0] rows for rank 0, then those for rank 1 and so on; receive likewise. */
+/* Exchanges rows of row_bytes: `send` holds send_rows[0] rows for rank 0, then those for rank 1 and so on; `receive`
+ * has the same layout. */
 splat_status splat_comm_exchange_rows(splat_comm *comm, size_t row_bytes, const void *send, const uint64_t *send_rows,
                                       void *receive, const uint64_t *receive_rows, splat_error *error);
 
@@ -80,7 +81,7 @@ splat_status splat_comm_share_u64(splat_comm *comm, uint64_t own, uint64_t *all,
 /* own: OK or MEMORY (anything else is returned at once: its rank fails). MEMORY where it is so on any rank: all do
  * without what one has no room for. */
 splat_status splat_comm_agree(splat_comm *comm, splat_status own, splat_error *refused);
-/* What rank `root` has, to all. */
+/* Copies the data of rank `root` to all ranks. */
 splat_status splat_comm_broadcast(splat_comm *comm, int root, void *data, size_t bytes, splat_error *error);
 /* Returns when all have called it. */
 splat_status splat_comm_barrier(splat_comm *comm, splat_error *error);

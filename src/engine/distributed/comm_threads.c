@@ -16,7 +16,7 @@
 /* Looks before a rank sleeps: a step has a dozen meetings, most of some microseconds, and to be woken takes fifty. */
 #define LOOKS 400
 
-/* What the ranks share. */
+/* State shared by the ranks. */
 typedef struct thread_group {
     pthread_mutex_t lock;
     pthread_cond_t changed;

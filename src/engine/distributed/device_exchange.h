@@ -18,8 +18,8 @@ splat_status splat_device_exchange(splat_comm *comm, splat_backend *backend, con
 splat_status splat_device_exchange_rows(splat_comm *comm, splat_backend *backend, size_t row_bytes, const void *send,
                                         const uint64_t *send_rows, void *receive, const uint64_t *receive_rows,
                                         splat_error *error);
-/* The same right after an exchange, which found all ranks here: on a device beside what follows, as project's colours
- * are written, and before raster. */
+/* The same right after an exchange in which all ranks took part. On a device it overlaps with the work that follows
+ * (the writing of project's colours), and ends before raster. */
 splat_status splat_device_exchange_beside(splat_comm *comm, splat_backend *backend, size_t row_bytes, const void *send,
                                           const uint64_t *send_rows, void *receive, const uint64_t *receive_rows,
                                           splat_error *error);

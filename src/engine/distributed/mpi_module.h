@@ -1,5 +1,5 @@
-/* What the module splatsmith_mpi offers: the one file that is compiled with MPI's headers and linked with its library,
- * and opened only where ranks were launched. Plain C, without a symbol of the program. */
+/* The interface of the module splatsmith_mpi. Only this file is compiled with MPI's headers and linked with its
+ * library, and it is opened only after a launcher started ranks. Plain C, without a symbol of the program. */
 #ifndef SPLAT_DISTRIBUTED_MPI_MODULE_H
 #define SPLAT_DISTRIBUTED_MPI_MODULE_H
 

@@ -18,7 +18,7 @@
 #define WATCH_SECONDS 0.1 /* between two looks at the processes of the others */
 #define ANSWER_SECONDS 2. /* that a rank has to say that it waits, too */
 
-/* Where a rank lives. */
+/* The host and the place of a rank. */
 typedef struct place {
     char host[64];
     int pid;
