@@ -110,7 +110,7 @@ static double find_extent(const splat_cloud *cloud, const splat_clean_options *o
     return sqrt(sum);
 }
 
-/* Of one Gaussian as it is rendered, with its 3D filter. */
+/* Judges one Gaussian as it is rendered, with its 3D filter. */
 static int judge_shape(const splat_cloud *cloud, size_t i, double min_opacity, double max_deviation)
 {
     float *p = cloud->scales + 3 * i, scales[3] = {p[0], p[1], p[2]}, logit = cloud->opacities[i];

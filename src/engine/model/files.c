@@ -38,7 +38,8 @@ splat_status splat_model_upload(splat_model *model, const splat_cloud *cloud, sp
     return splat_backend_upload(model->backend, g->filter_3d, cloud->filter_3d, (size_t)g->n * sizeof(float), error);
 }
 
-/* Of a triangle without area: op bind hides the Gaussian by its 3D filter, which files of bound Gaussians have not. */
+/* True for a triangle without area: op bind hides its Gaussian by the 3D filter, which files of bound Gaussians
+ * lack. */
 static bool is_hidden(const float scales[3])
 {
     return scales[0] == SPLAT_HIDDEN_SCALE && scales[1] == SPLAT_HIDDEN_SCALE && scales[2] == SPLAT_HIDDEN_SCALE;

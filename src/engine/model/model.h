@@ -24,8 +24,8 @@ struct splat_model {
     splat_render_mode render_mode;  /* MIP or CLASSIC */
     float kernel_size;
     uint64_t max_instances;         /* room for instances at a time that a plan gave to views; 0: no plan */
-    splat_frame frame;              /* of the view in work: training, evaluation and renders take turns in it, which
-                                       saves memory. A view in a frame of its own may be in work beside it */
+    splat_frame frame;              /* frame of the current view: training, evaluation and renders use it in turns,
+                                       which saves memory; a view in another frame may be in work at the same time */
 };
 
 /* rest: where sh_rest lies. */
@@ -33,7 +33,7 @@ splat_status splat_model_create(splat_context *context, int sh_degree, splat_sh_
                                 splat_model **model, splat_error *error);
 /* Room for n Gaussians (parameters and filter); sets gaussians.n and the pointers. */
 splat_status splat_model_resize(splat_model *model, uint32_t n, splat_error *error);
-/* Of the screen filter, pixel^2, where nothing else is said. */
+/* The default variance of the screen filter, pixel^2. */
 static inline float splat_default_kernel_size(splat_render_mode mode)
 {
     return mode == SPLAT_RENDER_MIP ? 0.1f : 0.3f;

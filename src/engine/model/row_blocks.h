@@ -30,9 +30,9 @@ void splat_row_blocks_describe_moments(splat_row_blocks moments[2], const splat_
  * before. */
 splat_status splat_row_blocks_resize(splat_backend *backend, splat_row_blocks *rows, uint32_t old_n, uint32_t n,
                                      splat_error *error);
-/* Of a row, in all arrays. */
+/* Bytes of a row, over all arrays. */
 size_t splat_row_blocks_row_bytes(const splat_row_blocks *rows);
-/* What the arrays map on the device beyond what they have, when they become n rows long. */
+/* Additional device memory of the arrays when they become n rows long. */
 size_t splat_row_blocks_growth(const splat_backend *backend, const splat_row_blocks *rows, uint32_t n);
 /* Moves an array to another placement, with its content. On failure (MEMORY, UNSUPPORTED) nothing has changed. */
 splat_status splat_row_blocks_place(splat_backend *backend, splat_row_blocks *rows, int array,
