@@ -11,19 +11,19 @@ typedef struct splat_atlas {
     size_t n_pages;
     struct { int width, height; } pages[SPLAT_MESH_MAX_PAGES];
     int gutter;             /* texels: charts stand at least so far apart, and share no block of gutter x gutter texels
-                             * that begins at a multiple of gutter */
+                               that begins at a multiple of gutter */
     size_t n_charts;        /* pieces that are connected on the page; 0: unknown, as for squares, and blocks may be
-                             * shared */
+                               shared */
     double texel_density;   /* texels a world unit: sqrt(texels of the faces / area of the faces) */
     double used;            /* share of the pages' area that faces cover; what two faces share between the centres of
-                             * texels counts twice */
+                               texels counts twice */
 } splat_atlas;
 
 typedef struct splat_atlas_options {
     double texel_density; /* 1; above 0: factor of `densities`, or texels a world unit where there are none; up to
-                           * sqrt 2 times as much where small pieces save texels */
+                             sqrt 2 times as much where small pieces save texels */
     int texture_size;     /* 0: pages as they come; else the only page is texture_size x texture_size, 64 to 65500, and
-                           * all densities are scaled so that it is full */
+                             all densities are scaled so that it is full */
     int max_texture;      /* 8192: sides of pages, 64 to 65500 */
     int mip_levels;       /* 2; 0 to 5: mip levels whose texels mix no two charts; gutters are 2^mip_levels */
     int threads;          /* 1; the atlas does not depend on it */
@@ -32,9 +32,9 @@ typedef struct splat_atlas_options {
 void splat_atlas_options_init(splat_atlas_options *options);
 
 /* Parametrises a mesh: charts grow over faces within 45 degrees of their mean normal, are projected on their planes,
- * scaled, rotated to the smallest box and packed. Writes mesh->uvs and mesh->face_pages; a texture that the mesh had
- * goes. densities[n_faces]: texels a world unit that each face is to have (of the best photo); 0 or not finite:
- * not seen, then the least; all are clamped to [1/4, 4] of the median; NULL: all alike.
+ * scaled, rotated to the smallest box and packed. Writes mesh->uvs and mesh->face_pages; the mesh loses its own
+ * texture. densities[n_faces]: texels a world unit that each face is to have (of the best photo); 0 or not finite: not
+ * seen, then the least; all are clamped to [1/4, 4] of the median; NULL: all the same.
  *
  * A connected piece that would use less than 1/16 of the smallest chart (4 of 64 texels at 2 mip levels) has no
  * chart of its own: its faces are unfolded, one along the edge of the other, into the free texels of a neighbour's

@@ -1,5 +1,5 @@
-/* Colours of faces that no view sees: those of the faces around them, so that slivers and folds do not take the colours
- * of whatever lies beside them on the page. */
+/* Colours of faces that no view sees: those of the faces around them, so that slivers and folds do not take colours of
+ * unrelated faces next to them on the page. */
 #include "texture/bake_fill.h"
 #include "texture/bake_neighbors.h"
 #include "texture/bake_parts.h"

@@ -50,7 +50,7 @@ static float energy_of(const labeller *l, size_t face, uint16_t view)
     return energy;
 }
 
-/* Whether a label changed. */
+/* Returns true if a label changed. */
 static bool sweep(labeller *l)
 {
     uint16_t *labels = l->bake->labels;
@@ -117,7 +117,7 @@ static void join_patches(labeller *l)
     }
 }
 
-/* What the faces around each vertex take: a share for each label, of the four that most of them have. */
+/* Computes the labels around each vertex: a share for each label, of the four that most faces there have. */
 static splat_status share_labels(const splat_bake *bake, splat_error *error)
 {
     const splat_mesh *mesh = bake->mesh;

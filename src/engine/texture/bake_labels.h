@@ -4,8 +4,8 @@
 
 #include "texture/bake_parts.h"
 
-/* The view that each face takes its details from, alike over wide parts of the surface; labels and vertex_labels are
- * allocated and filled. Errors: MEMORY. */
+/* Chooses the view that each face takes its details from, the same over wide parts of the surface; allocates and fills
+ * labels and vertex_labels. Errors: MEMORY. */
 splat_status splat_bake_label(splat_bake *bake, splat_error *error);
 
 #endif

@@ -18,7 +18,7 @@ typedef struct band {
     size_t page, width;
     int first, n_rows;
     uint32_t *faces;      /* [n_rows][width] face + 1; then [n] the faces of the texels */
-    float (*weights)[2];  /* likewise */
+    float (*weights)[2];  /* the same */
     uint32_t *places;     /* [n] texel of the band */
     float (*rgb)[4];      /* [n] */
     size_t n;

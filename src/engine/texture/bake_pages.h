@@ -5,7 +5,7 @@
 #include "texture/bake_parts.h"
 #include "texture/bake_view.h"
 
-/* Where colours of texels came from. */
+/* Counts of texels by the source of their colours. */
 typedef struct splat_bake_counts {
     size_t n_texels, n_from_views, n_from_gaussians;
 } splat_bake_counts;

@@ -1,4 +1,4 @@
-/* What a photo gives: sharpness, gradients, smaller levels, levelled values and the low band. */
+/* Prepares a photo: sharpness, gradients, smaller levels, levelled values and the low band. */
 #include "math/color.h"
 #include "texture/bake_parts.h"
 #include "texture/bake_photo.h"

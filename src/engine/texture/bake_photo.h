@@ -1,4 +1,4 @@
-/* What a photo gives: sharpness, gradients, smaller levels, levelled values and the low band. */
+/* Prepares a photo: sharpness, gradients, smaller levels, levelled values and the low band. */
 #ifndef SPLAT_TEXTURE_BAKE_PHOTO_H
 #define SPLAT_TEXTURE_BAKE_PHOTO_H
 

@@ -104,7 +104,7 @@ static splat_status take_pages(polisher *p, splat_image *pages, uint8_t *const *
     return SPLAT_OK;
 }
 
-/* Where pixel i of the view lies on the texture. Silhouettes are left out: there photo and mesh differ. */
+/* The place of pixel i of the view on the texture. Silhouettes are left out: there photo and mesh differ. */
 static splat_polish_place place_of(const polisher *p, size_t i)
 {
     const splat_mesh *mesh = p->bake->mesh;

@@ -5,9 +5,9 @@
 #include "texture/bake_parts.h"
 #include "texture/bake_view.h"
 
-/* Steps of Adam on the texels, such that the mesh looks like the levelled photos of training views. The gutters are
- * filled anew. losses[2]: the mean of the first and of the last tenth of the steps. Errors: MEMORY, UNSUPPORTED (2^32
- * texels and more), those of reading photos, STOPPED. */
+/* Steps of Adam on the texels, which make the mesh similar to the levelled photos of training views. Fills the
+ * gutters again. losses[2]: the mean of the first and of the last tenth of the steps. Errors: MEMORY, UNSUPPORTED
+ * (2^32 texels and more), those of reading photos, STOPPED. */
 splat_status splat_bake_polish(const splat_bake *bake, const splat_atlas *atlas, splat_bake_room *room,
                                splat_image *pages, uint8_t *const *valid, double losses[2], splat_error *error);
 

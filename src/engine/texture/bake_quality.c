@@ -16,7 +16,7 @@
 #define LEAST_FEATHER 0.02f            /* of faces at silhouettes, whose gradients are those of what is behind */
 #define FLOOR_GRADIENT (1.0f / 255) /* of faces without any detail: then the larger picture is the better one */
 
-/* What the pixels of a face add up to in one view. */
+/* Sums over the pixels of a face in one view. */
 typedef struct face_sum {
     float gradient, feather, rgb[3];
     uint32_t n;

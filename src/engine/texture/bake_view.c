@@ -55,7 +55,8 @@ static size_t largest_view(const splat_bake *bake, int *width, int *height)
     return (size_t)*width * (size_t)*height;
 }
 
-/* Of one pixel: faces 4, depth 4, front, feather, distance 1 each, the photo with its pyramid, luma 4, the low band. */
+/* Bytes for one pixel: faces 4, depth 4, front, feather, distance 1 each, the photo with its pyramid, luma 4, the low
+ * band. */
 uint64_t splat_bake_room_bytes(const splat_bake *bake)
 {
     int width, height;
@@ -111,7 +112,7 @@ static void show_nothing(splat_bake_room *room, size_t pixel)
     room->depth[pixel] = 0;
 }
 
-/* What a mask hides shows nothing, nor what is within MASK_MARGIN of it. */
+/* Removes masked pixels, and those within MASK_MARGIN of them. */
 static splat_status apply_mask(const splat_bake *bake, uint32_t index, splat_bake_room *room, splat_error *error)
 {
     const splat_camera *c = &bake->scene->dataset.views[index].camera;

@@ -58,7 +58,7 @@ static void add_cross(const splat_charts *charts, uint32_t face, double sum[3])
     for (size_t c = 0; c < 3; c++) sum[c] += (double)charts->crosses[3 * (size_t)face + c];
 }
 
-/* Of a face and any vector; 1 where either has no length. */
+/* The cosine between a face's normal and a vector; 1 if either has no length. */
 static double cosine(const splat_charts *charts, uint32_t face, const double v[3])
 {
     const float *f = charts->crosses + 3 * (size_t)face;

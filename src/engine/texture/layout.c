@@ -64,8 +64,8 @@ static double turn_of(point2 a, point2 b, point2 c)
 
 enum { HULL_STRIPS = 256 };
 
-/* Of many points the highest and the lowest of each of so many strips along x: their hull is that of all but for
- * corners between them within a strip. Returns how many, which now stand first. */
+/* Keeps of many points the highest and the lowest in each of HULL_STRIPS strips along x: their hull is that of all
+ * points, except for corners between them within a strip. Returns their number; they now come first. */
 static size_t thin_out(point2 *points, size_t n)
 {
     point2 ends[2 * HULL_STRIPS];

@@ -10,7 +10,7 @@
 typedef struct splat_piece {
     int columns, rows;
     uint16_t *top, *bottom; /* [columns]: needed blocks of a column are top .. bottom - 1; top >= bottom: none */
-    uint16_t *left, *right; /* [rows], likewise */
+    uint16_t *left, *right; /* [rows], the same */
     int turn;               /* quarter turns, clockwise as seen with v down, that the packer chose */
     int page, column, row;  /* where the box of the turned piece stands on its page */
 } splat_piece;

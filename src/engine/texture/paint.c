@@ -23,7 +23,7 @@
 
 #define LEAST_BAND ((size_t)1 << 16)  /* texels in work at a time, whatever the limit */
 #define USUAL_BAND ((size_t)6 << 20)
-/* Of a texel of a band on the host, beside its share of the device. */
+/* Bytes of a texel of a band on the host, in addition to its share of the device. */
 #define BAND_HOST_BYTES (4 + 8 + 4 + 16)
 
 typedef struct texturing {

@@ -15,7 +15,7 @@ typedef struct splat_texel_triangle {
     int first_column, end_column, first_row, end_row; /* texels whose centres lie in its box */
 } splat_texel_triangle;
 
-/* Of centres: the first at or after a coordinate; floor((x + 127) / 256). */
+/* The first texel centre at or after a coordinate: floor((x + 127) / 256). */
 static inline int splat_texel_from(int64_t x)
 {
     int64_t y = x + SPLAT_TEXEL_UNITS / 2 - 1;
@@ -51,8 +51,8 @@ static inline splat_texel_triangle splat_texel_triangle_make(const int64_t corne
     return t;
 }
 
-/* Whether a texel's centre lies in it; e: twice the areas against corners 0, 1, 2 of the triangle as it stands. A
- * centre on an edge belongs to the side on which the edge runs up, or to the right. */
+/* True if a texel's centre lies in the triangle; e: twice the areas against its corners 0, 1, 2. A centre on an edge
+ * belongs to the side on which the edge runs up, or to the right. */
 static inline bool splat_texel_triangle_has(const splat_texel_triangle *t, int column, int row, int64_t e[3])
 {
     int64_t px = (int64_t)column * SPLAT_TEXEL_UNITS + SPLAT_TEXEL_UNITS / 2;

@@ -154,7 +154,7 @@ static double nearest_on_edges(const double corners[3][2], const double p[2], do
     return least;
 }
 
-/* Whether the triangle comes closer than `margin` to a square. */
+/* True if the triangle comes closer than `margin` to a square. */
 static bool comes_near(const double corners[3][2], double x, double y, double side, double margin)
 {
     double from = x - margin, to = x + side + margin, low = HUGE_VAL, high = -HUGE_VAL;

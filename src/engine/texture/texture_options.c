@@ -1,4 +1,4 @@
-/* What the options of a texture are, and which values they take. */
+/* Options of a texture: defaults and ranges. */
 #include "splatsmith/texture.h"
 
 #include "base/options.h"
