@@ -38,9 +38,9 @@ splat_status splat_mesh_evaluator_open(splat_mesh_evaluator *evaluator, splat_sc
                                        const splat_view_job *job, const splat_mesh_draw_options *options,
                                        splat_error *error);
 void splat_mesh_evaluator_close(splat_mesh_evaluator *evaluator);
-/* Draws a view, clamps (and quantises) it in evaluator->render, and measures it against the photo of the scene's cache,
- * over all pixels, or with a mask over those that it keeps, whole pictures beside them; n_views is 0 where it keeps
- * none. */
+/* Draws a view, clamps (and quantises) it in evaluator->render, and measures it against the photo of the scene's
+ * cache, over all pixels, or with a mask over the pixels that it keeps, and also over whole pictures; n_views is 0
+ * if it keeps none. */
 splat_status splat_mesh_evaluator_view(splat_mesh_evaluator *evaluator, uint32_t index, const uint8_t *photo,
                                        splat_metrics *metrics, splat_error *error);
 

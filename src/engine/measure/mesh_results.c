@@ -1,4 +1,4 @@
-/* What the evaluation of a mesh leaves in a model folder. */
+/* Writes the results of a mesh's evaluation to a model folder. */
 #include "measure/mesh_results.h"
 
 #include "base/file.h"

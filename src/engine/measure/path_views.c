@@ -14,7 +14,7 @@
 
 /* ---------------------------------------------------------------- pictures */
 
-/* What is rendered: one of the two. */
+/* The subject of the pictures: one of the two is not NULL. */
 typedef struct path_subject {
     splat_model *model;
     const splat_mesh_painter *painter;
@@ -112,7 +112,7 @@ static splat_status run_ffmpeg(const char *folder, double fps, const char *film,
     return status;
 }
 
-/* The pictures lie in a folder of their own beside the film for as long as it is made. */
+/* Renders the pictures to a temporary folder next to the film, and makes the film of them. */
 static splat_status write_film(const path_subject *s, const splat_camera_path *path, const splat_view_job *job,
                                const char *film, splat_error *error)
 {

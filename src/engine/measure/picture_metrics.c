@@ -1,4 +1,4 @@
-/* The op's sums as figures, and LPIPS beside them; the same with corrected colours. */
+/* Computes figures from the op's sums, and LPIPS; the same with corrected colours. */
 #include "measure/picture_metrics.h"
 
 #include "backend/backend.h"
@@ -101,8 +101,8 @@ typedef struct host_pictures {
     uint8_t *photo, *mask;
 } host_pictures;
 
-/* Of `corrected`, the picture before it was clamped: what is brighter than white in it has its colour under another
- * exposure. The picture on the device is as it was in the end. */
+/* Measures with corrected colours. `corrected` is the picture before clamping, because values above white have a colour
+ * under another exposure. Restores the picture on the device. */
 static splat_status measure_corrected(splat_context *context, const splat_measured_picture *p, const host_pictures *h,
                                       splat_lpips **lpips, splat_metrics *metrics, splat_error *error)
 {

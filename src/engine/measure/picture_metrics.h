@@ -6,7 +6,7 @@
 #include "ops/types.h"
 #include "splatsmith/model.h"
 
-/* What is measured: both on the device. image [3][height][width] is clamped (and quantised) in place; photo
+/* The input of a measurement, both on the device: image [3][height][width], clamped (and quantised) in place; photo
  * uint8_t[height][width][3]. */
 typedef struct splat_measured_picture {
     const splat_camera *camera;

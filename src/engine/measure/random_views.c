@@ -28,7 +28,7 @@ void splat_random_views_options_init_sized(splat_random_views_options *options, 
 
 /* ---------------------------------------------------------------- quaternions */
 
-/* Of a row-major rotation; the largest of the four is computed first, so that nothing is divided by little. */
+/* The quaternion of a row-major rotation. The largest of the four is computed first, so that no divisor is small. */
 static void quaternion_of(const float rotation[9], double q[4])
 {
     double m[9];
@@ -258,7 +258,7 @@ typedef struct picture {
     uint8_t *rgb;
 } picture;
 
-/* Who fills planar [3][height][width] with what a camera sees. */
+/* A function that fills planar [3][height][width] with the picture of a camera. */
 typedef struct view_source {
     splat_status (*draw)(const struct view_source *source, const splat_camera *camera, float *planar,
                          splat_error *error);

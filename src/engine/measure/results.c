@@ -1,4 +1,4 @@
-/* What an evaluated model leaves in its folder: results.json, per_view.json, pictures. */
+/* Writes the results of a model to its folder: results.json, per_view.json, pictures. */
 #include "io/picture/image_write.h"
 #include "measure/results.h"
 

@@ -48,7 +48,7 @@ static bool set_metric(json_t *object, int key, const char *end, json_t *value)
     return set(object, name, value);
 }
 
-/* What stands beside figures of masked pictures. */
+/* Adds the figures of masks and whole pictures. */
 static bool set_masked(json_t *object, const splat_metrics *mean)
 {
     const splat_metrics whole = {.l1 = mean->l1_whole, .psnr = mean->psnr_whole, .ssim = mean->ssim_whole,
