@@ -30,7 +30,8 @@ static bool read_numbers(const json_t *array, size_t n, double *out)
     return true;
 }
 
-/* Of a turn and its negative, which are the same, the one nearer to that of the key before. */
+/* Chooses between a quaternion and its negative, which are the same rotation, the one nearer to that of the key
+ * before. */
 static void align(const double before[4], double q[4])
 {
     double sum = 0;
@@ -133,7 +134,7 @@ size_t splat_camera_path_frames(const splat_camera_path *path)
     return 1 + (size_t)floor((path->keys[path->n - 1].time - path->keys[0].time) * path->fps + 1e-6);
 }
 
-/* What a key interpolates: position, turn, field of view. */
+/* Interpolated numbers of a key: position, rotation, field of view. */
 #define N_NUMBERS 8
 
 static double number_of(const splat_camera_key *key, int c)

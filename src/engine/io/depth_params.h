@@ -20,7 +20,7 @@ typedef struct splat_depth_params {
 splat_status splat_depth_params_read(const char *path, splat_depth_params *params, splat_error *error);
 /* NULL: not in the file. The name is the first `length` bytes. */
 const splat_depth_param *splat_depth_params_find(const splat_depth_params *params, const char *name, size_t length);
-/* Whether the fit of a map can be relied on: its scale is between a fifth of the median and five times it. */
+/* True if the fit of a map is reliable: its scale is between a fifth of the median and five times it. */
 bool splat_depth_param_is_reliable(const splat_depth_params *params, const splat_depth_param *param);
 void splat_depth_params_free(splat_depth_params *params);
 

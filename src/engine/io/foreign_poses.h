@@ -1,4 +1,4 @@
-/* What readers of other programs' poses share: photos by name, poses, and coordinates far from their origin. */
+/* Code shared by readers of other programs' poses: photos by name, poses, and coordinates far from their origin. */
 #ifndef SPLAT_IO_FOREIGN_POSES_H
 #define SPLAT_IO_FOREIGN_POSES_H
 

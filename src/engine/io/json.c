@@ -55,7 +55,7 @@ splat_status splat_json_parse(const char *text, size_t size, size_t flags, json_
     return *root ? SPLAT_OK : SPLAT_ERROR_FORMAT;
 }
 
-/* Whether no more than `most` brackets are open at a time. Brackets in strings do not count. */
+/* True if at most `most` brackets are open at a time. Brackets in strings do not count. */
 static bool is_nested_within(const char *text, size_t size, int most)
 {
     int depth = 0;

@@ -1,5 +1,5 @@
-/* Options in words: for checkpoints, reports and the comparison of ranks; and from words: for the command line, Python
- * and whoever keeps options in a file. */
+/* Options to words, for checkpoints, reports and the comparison of ranks; and from words, for the command line, Python
+ * and files of options. */
 #include "io/option_text.h"
 
 #include "base/near_name.h"

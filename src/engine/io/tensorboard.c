@@ -94,8 +94,8 @@ static void put_bytes(record *r, unsigned field, const void *data, size_t n)
     put(r, data, n);
 }
 
-/* A message inside a message: its fields go where they belong, and its key and length are put before them in the end.
- * Moving the bytes costs nothing beside what made them. */
+/* A message inside a message: its fields are written in place, and its key and length are inserted before them at the
+ * end. Moving the bytes costs little compared with making them. */
 static size_t message_begin(const record *r)
 {
     return r->n;

@@ -341,7 +341,7 @@ static splat_status read_frames(const json_t *root, const char *scene, const cha
     return SPLAT_OK;
 }
 
-/* A point cloud beside NeRF-synthetic scenes, written there by the published loaders or by the user. */
+/* Finds a point cloud next to a NeRF-synthetic scene, written by the published loaders or by the user. */
 static splat_status find_blender_points(const char *scene, splat_transforms *transforms, splat_error *error)
 {
     if (!has_file(scene, "points3d.ply")) return SPLAT_OK;

@@ -38,7 +38,7 @@ typedef struct splat_transforms {
     char *left_out;             /* the first of their names, with commas between; NULL: none */
 } splat_transforms;
 
-/* Whether one of the files is there. */
+/* True if one of the files exists. */
 bool splat_transforms_found(const char *scene_folder);
 /* Detects by files present. FORMAT errors name the file and the line or the frame; lenses of other kinds are
  * UNSUPPORTED. Photos that do not exist are marked (`absent`); nothing of a photo is read. */

@@ -1,4 +1,4 @@
-/* What COLMAP's two encodings share: checks of their values, the search for ids that come twice, messages. */
+/* Code shared by COLMAP's two encodings: checks of their values, the search for repeated ids, messages. */
 #include "io/colmap/colmap_parse.h"
 
 #include "base/array.h"

@@ -4,7 +4,7 @@
 
 #include "io/colmap/colmap.h"
 
-/* Where a record begins: a byte of a binary file, or a line of a text file (line > 0). */
+/* The place of a record: a byte of a binary file, or a line of a text file (line > 0). */
 typedef struct splat_colmap_place {
     const char *path;
     uint64_t offset, line;

@@ -8,7 +8,7 @@
  * camera model of COLMAP up to 4.1 is read; others fail with UNSUPPORTED. Unknown files (rigs.bin, frames.bin) are
  * ignored. Points are read separately. */
 splat_status splat_colmap_read(const char *folder, splat_colmap_model *model, splat_error *error);
-/* How many images a model's folder claims to hold, without reading them; 0 when that cannot be told. */
+/* Returns the number of images that a model's folder claims to have, without reading them; 0 if it is not known. */
 uint64_t splat_colmap_count_images(const char *folder);
 /* points3D.bin, then .txt; neither present gives n_points = 0. Coordinates must be finite. Tracks are read when
  * model->tracks is set (zeros at first; splat_colmap_tracks_free, also after an error). */

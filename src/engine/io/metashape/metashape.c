@@ -3,7 +3,7 @@
  * A camera's matrix places it in its component, and the component's transform in the world: X_world = s R X + t. The
  * camera sees x right, y down, z forward. With the distances of its manual (appendix "Camera models"), r² = x² + y²,
  *   x' = x (1 + k1 r² + k2 r⁴ + k3 r⁶ + k4 r⁸) + p1 (r² + 2 x²) + 2 p2 x y,
- *   y' likewise with p2 (r² + 2 y²) + 2 p1 x y,
+ *   y' the same with p2 (r² + 2 y²) + 2 p1 x y,
  *   u = w/2 + cx + x' (f + b1) + y' b2, v = h/2 + cy + y' f;
  * p1 and p2 stand for those of OpenCV exchanged. A fisheye is the same of the point at the angle's distance. */
 #include "io/metashape/metashape.h"

@@ -1,4 +1,4 @@
-/* What of Metashape's XML is read, as it stands there. */
+/* The values of Metashape's XML that are read, unchanged. */
 #ifndef SPLAT_IO_METASHAPE_XML_H
 #define SPLAT_IO_METASHAPE_XML_H
 
@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-/* Of a sensor; pixels, and numbers without a unit. The last two stand for the higher tangential terms. */
+/* Parameters of a sensor; pixels, and numbers without a unit. The last two stand for the higher tangential terms. */
 enum { MS_F, MS_CX, MS_CY, MS_B1, MS_B2, MS_K1, MS_K2, MS_K3, MS_K4, MS_P1, MS_P2, MS_P3, MS_P4, MS_VALUES };
 
 typedef struct metashape_sensor {

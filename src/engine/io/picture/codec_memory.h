@@ -22,7 +22,7 @@ static inline void splat_png_free(png_structp png, png_voidp memory)
     free(memory);
 }
 
-/* Whether that is what an error of the TurboJPEG API says. */
+/* True if an error of the TurboJPEG API means missing memory. */
 static inline bool splat_jpeg_is_memory(const char *text)
 {
     return strstr(text, "Insufficient memory") || strstr(text, "Memory allocation failure");

@@ -106,7 +106,7 @@ static void read_folder(const tiff *t, size_t at, found *f)
     }
 }
 
-/* Degrees, minutes and seconds of an entry, without their sign, or what is told of them. */
+/* Reads degrees, minutes and seconds of an entry, without their sign; missing parts are 0. */
 static bool get_degrees(const tiff *t, size_t entry, uint32_t count, double *degrees)
 {
     static const double units[3] = {1, 60, 3600};

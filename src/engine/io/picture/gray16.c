@@ -70,7 +70,7 @@ static void on_error(png_structp png, png_const_charp text)
 
 static void on_warning(png_structp png, png_const_charp text)
 {
-    (void)png; /* chunks beside the pixels */
+    (void)png; /* other chunks than pixels */
     (void)text;
 }
 

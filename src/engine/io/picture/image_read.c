@@ -155,8 +155,8 @@ static splat_status jpeg_read_header(byte_source *source, picture_size *size, sp
     return check_size(source, size, error);
 }
 
-/* What cameras write and every viewer accepts: padding between segments, odd version numbers. All other warnings mean
- * that pixels are wrong. */
+/* True for a warning that cameras cause and every viewer accepts: padding between segments, odd version numbers. All
+ * other warnings mean wrong pixels. */
 static bool jpeg_warning_is_harmless(const char *text)
 {
     return strstr(text, "extraneous bytes before marker") || strstr(text, "Unknown Adobe color transform") ||
@@ -316,7 +316,7 @@ static splat_status png_read_header(byte_source *source, picture_size *size, spl
     return status;
 }
 
-/* Whether rows can be made narrower as they come: not those of a picture that is interlaced. */
+/* True if rows can be reduced while they are read, which an interlaced picture does not allow. */
 static bool png_can_shrink(png_job *job, const splat_image_wanted *wanted)
 {
     return wanted && (uint32_t)wanted->width < job->size.width &&
@@ -442,7 +442,8 @@ splat_status splat_image_probe(const char *path, int *width, int *height, int *c
     return SPLAT_OK;
 }
 
-/* Whether the file ends as complete pictures of its format do. Others may be sound, with more bytes at their end. */
+/* Sets *good to true if the file ends as complete pictures of its format do. Other files may be sound, with more bytes
+ * at their end. */
 static splat_status ends_well(const char *path, bool *good, splat_error *error)
 {
     static const uint8_t png_end[8] = {'I', 'E', 'N', 'D', 0xAE, 0x42, 0x60, 0x82}, jpeg_end[2] = {0xFF, 0xD9};

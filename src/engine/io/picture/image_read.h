@@ -11,7 +11,7 @@ splat_status splat_image_read(const char *path, splat_image *image, splat_error 
 splat_status splat_image_decode(const char *path_for_errors, const uint8_t *data, size_t size, splat_image *image,
                                 splat_error *error);
 
-/* What a photo becomes: composited (below), then resized. */
+/* The demands on a decoded photo: composited (below), then resized. */
 typedef struct splat_image_wanted {
     int width, height;
     uint8_t background; /* 0 or 255 */

@@ -30,7 +30,7 @@ splat_status splat_map_pfm_write(const char *folder, size_t index, const splat_c
     return status;
 }
 
-/* What a program needs to make points of a depth picture. */
+/* Writes the camera and the scale, with which a program makes points of a depth picture. */
 static splat_status write_depth_json(const char *folder, size_t index, const char *kind, const char *view,
                                      const splat_camera *c, double scale, splat_error *error)
 {

@@ -6,9 +6,9 @@
 
 #define SPLAT_PHOTO_FOLDERS_DEPTH 8 /* of folders below the one that is named */
 
-/* Whether the name is a JPEG's or a PNG's, and not hidden. */
+/* True if the name is that of a JPEG or PNG, and not hidden. */
 bool splat_is_photo_name(const char *name);
-/* Whether the folder has a photo, or one below it when `deep`. */
+/* True if the folder has a photo, or with `deep` one of its subfolders has. */
 bool splat_folder_has_photos(const char *folder, bool deep);
 /* The first folder below `source` with photos directly in it, as its name below `source`: "DCIM/100CANON"; malloc'd;
  * NULL: none. */

@@ -272,7 +272,7 @@ static splat_status bad_list(const splat_ply_file *file, const splat_ply_propert
                          property->name);
 }
 
-/* Where the values of a list are kept; NULL: nowhere. */
+/* The buffer that keeps the values of a list; NULL: none. */
 static splat_ply_kept *kept_list(splat_ply_file *file, const splat_ply_property *property)
 {
     for (int i = 0; i < SPLAT_PLY_N_KEPT; i++)

@@ -68,7 +68,7 @@ typedef struct splat_ply_file {
     bool tagged_mip, tagged_default; /* comment SplatRenderMode: mip, default */
 } splat_ply_file;
 
-/* What the comment says of a splat. */
+/* The mode of a splat, from the file's comment. */
 static inline splat_render_mode splat_ply_render_mode(const splat_ply_file *file)
 {
     if (file->tagged_default) return SPLAT_RENDER_CLASSIC;
@@ -93,10 +93,10 @@ splat_status splat_ply_require_position(const splat_ply_file *file, const splat_
                                         splat_error *error);
 /* The list property of this name, to be set as file->kept[i].property; NULL when there is none. */
 const splat_ply_property *splat_ply_find_list(const splat_ply_element *element, const char *name);
-/* Where the rows of an element begin, when the file has been brought there (splat_ply_seek), is little-endian and every
- * value of the element a float32: floats[n][n_properties], as they stand, at any address. NULL otherwise. */
+/* Returns the rows of an element if the file is at them (splat_ply_seek) and little-endian, and every value of the
+ * element is a float32: floats[n][n_properties], unchanged, at any address. NULL otherwise. */
 const uint8_t *splat_ply_float_rows(const splat_ply_file *file, const splat_ply_element *element);
-/* Whether the header has an element of this name. */
+/* True if the header has an element of this name. */
 bool splat_ply_has(const splat_ply_file *file, const char *element_name);
 /* Reads the next row: values[i] is property i (0 for lists, whose values are skipped unless they are kept). */
 splat_status splat_ply_next(splat_ply_file *file, const splat_ply_element *element, uint64_t row, double *values,

@@ -4,8 +4,8 @@
 
 #include "io/transforms.h"
 
-/* Whether the scene's folder holds keyframes/corrected_cameras, with keyframes/corrected_images where `images` is
- * "images", or keyframes/cameras. */
+/* True if the scene's folder has keyframes/corrected_cameras (with keyframes/corrected_images if `images` is "images")
+ * or keyframes/cameras. */
 bool splat_polycam_found(const char *scene_folder, const char *images);
 
 /* Reads the corrected cameras with their corrected photos, whose rim of 15 pixels undistortion has left black; where

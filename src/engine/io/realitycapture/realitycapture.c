@@ -56,7 +56,7 @@ static char *next_line(csv_file *file)
     return line;
 }
 
-/* Where the names of a header's columns begin; NULL: it is none. */
+/* Returns the beginning of the column names in a header; NULL: the line is no header. */
 static char *header_names(char *line)
 {
     if (*line != '#') return NULL;

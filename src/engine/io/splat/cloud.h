@@ -18,10 +18,10 @@ typedef struct splat_cloud {
     float kernel_size;             /* of that mode, pixel^2; 0: its default */
 } splat_cloud;
 
-/* Of a Gaussian that is there for its place in the list only: a logit, far below what any renderer blends. */
+/* Opacity of a Gaussian that only keeps its place in the list: a logit far below the least that renderers blend. */
 #define SPLAT_HIDDEN_OPACITY (-30.0f)
 
-/* What a file holds, without its arrays. */
+/* The contents of a file, without its arrays. */
 typedef struct splat_cloud_shape {
     size_t n;
     int sh_degree;

@@ -13,7 +13,7 @@ static const char *name_of(int array)
     return array == SPLAT_N_TENSORS ? "filter_3d" : splat_gaussian_tensors.rows[array].name;
 }
 
-/* What the header says of the parameters. */
+/* The parameters in the header. */
 typedef struct header {
     uint32_t n;
     int sh_degree;
@@ -61,7 +61,7 @@ static const splat_tensor_entry *find_array(const splat_tensor_reader *file, int
     return e && strcmp(e->type, type) == 0 && e->rows == h->n && e->words == words ? e : NULL;
 }
 
-/* That all arrays are there, with their checksums. */
+/* Checks that all arrays are present, with their checksums. */
 static splat_status check_arrays(const splat_tensor_reader *file, const header *h, splat_error *error)
 {
     for (int i = 0; i < N_ARRAYS; i++) {

@@ -57,7 +57,7 @@ static size_t find_node(const json_t *nodes, const char *key, size_t number)
     return json_array_size(nodes);
 }
 
-/* That no node moves the splat. */
+/* Checks that no node moves the splat. */
 static splat_status check_nodes(const splat_glb_file *file, size_t mesh_index, splat_error *error)
 {
     static const char *const keys[] = {"matrix", "translation", "rotation", "scale"};

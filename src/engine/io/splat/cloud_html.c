@@ -74,7 +74,8 @@ static void put_axis(FILE *out, const float axis[3], double sign)
     fprintf(out, "[%.9g, %.9g, %.9g]", sign * (double)axis[0], -sign * (double)axis[1], -sign * (double)axis[2]);
 }
 
-/* Where the page begins: an eye, the rows right, up and backward, and how far it sees at distance 1. */
+/* Writes the first camera of the page: an eye, the rows right, up and backward, and the size of the view at
+ * distance 1. */
 static void put_start(FILE *out, const splat_camera *c)
 {
     if (!c) {

@@ -21,7 +21,7 @@ static void column_name(int tensor, uint32_t channel, uint32_t n_channels, char 
 
 /* ---------------------------------------------------------------- reading */
 
-/* Where a splat's numbers stand in a row. */
+/* The columns of a splat's numbers in a row. */
 typedef struct ply_columns {
     int of_tensor[SPLAT_N_TENSORS][MAX_CHANNELS]; /* by channel in memory */
     int filter; /* -1: none */

@@ -1,5 +1,5 @@
-/* A splat from USD text: the words, strings and brackets of the file one after the other, of which those of the first
- * ParticleField3DGaussianSplat are kept. Half or float, whoever wrote it. */
+/* A splat from USD text: reads the words, strings and brackets of the file one after the other and keeps those of the
+ * first ParticleField3DGaussianSplat. Its numbers may be half or float. */
 #include "base/file.h"
 #include "io/number.h"
 #include "io/splat/cloud_usda_read.h"
@@ -100,7 +100,7 @@ static bool begins_with(const token *t, const char *word)
     return t->kind == 'w' && t->n >= strlen(word) && memcmp(t->text, word, strlen(word)) == 0;
 }
 
-/* What follows a name and '='; the file stays where it is when no '=' follows. */
+/* Reads the value after a name and '='; without a '=' the file's position does not change. */
 static bool take_value(usda_file *f, token *value)
 {
     const char *before = f->at;
@@ -168,7 +168,7 @@ static splat_status take_attribute(usda_file *f, const token *name)
 
 /* ---------------------------------------------------------------- the file */
 
-/* Where the walk is. */
+/* The position of the walk. */
 typedef struct walk {
     int braces, parentheses, n_prims;
     bool in_prim;   /* behind its name */

@@ -16,10 +16,10 @@ typedef struct splat_cloud_format {
     bool holds_filter;       /* has a place for filter_3d; from the others it is always baked in */
     bool is_packed;          /* made for viewers: numbers that are not finite are neither written nor read */
     int max_sh_degree;       /* that `write` can hold; bands above it are cut off before */
-    /* Whether a file that begins with these bytes is of this format; NULL: its name alone says so. */
+    /* True if a file with these first bytes is of this format; NULL: only its name decides. */
     bool (*begins)(const uint8_t *head, size_t n);
-    /* What the file holds, from as little of it as possible; render_mode AUTO and kernel_size 0 where it does not say.
-     * Errors: IO, FORMAT, UNSUPPORTED, MEMORY. NULL where the format is only written. */
+    /* Describes the file from as little of it as possible; render_mode AUTO and kernel_size 0 if the file does not say.
+     * Errors: IO, FORMAT, UNSUPPORTED, MEMORY. NULL if the format is only written. */
     splat_status (*describe)(const char *path, splat_cloud_shape *shape, splat_error *error);
     /* The whole into *cloud, which is overwritten and, on failure, empty. Errors as describe's. NULL as describe. */
     splat_status (*read)(const char *path, splat_cloud *cloud, splat_error *error);

@@ -1,4 +1,4 @@
-/* What the packed formats of splats share. */
+/* Code shared by the packed formats of splats. */
 #include "io/splat/packed.h"
 
 #include "math/morton.h"

@@ -1,5 +1,4 @@
-/* What the packed formats of splats share: opacities and quaternions as they store them, other axes, an order in
- * space. */
+/* Code shared by the packed formats of splats: their opacities and quaternions, other axes, an order in space. */
 #ifndef SPLAT_IO_PACKED_H
 #define SPLAT_IO_PACKED_H
 
@@ -61,11 +60,11 @@ extern const float splat_packed_sh_signs[15];      /* b_1 to b_15 */
 /* The numbers of the Gaussians along a Morton curve through the box of their centres, into order[n]: neighbours in
  * space are neighbours there. Errors: MEMORY. */
 splat_status splat_packed_order(const splat_cloud *cloud, uint32_t *order, splat_error *error);
-/* Whether every number of a cloud is finite; opacities may be infinite. Else *row is the first Gaussian with one that
- * is not, and *tensor, a SPLAT_TENSOR number, tells which. */
+/* True if every number of a cloud is finite; opacities may be infinite. Otherwise *row is the first Gaussian with a
+ * number that is not, and *tensor, a SPLAT_TENSOR number, its array. */
 bool splat_packed_is_finite(const splat_cloud *cloud, size_t *row, int *tensor);
 
-/* Whether a file begins as a compressed PLY: a PLY whose header names packed_position. */
+/* True if a file begins as a compressed PLY: a PLY whose header names packed_position. */
 bool splat_packed_ply_begins(const uint8_t *head, size_t n);
 
 #endif

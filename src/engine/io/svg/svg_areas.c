@@ -24,7 +24,7 @@ static double column_x(const layout *l, size_t column)
     return splat_svg_x(&l->plot, l->chart->x[column == 0 ? 0 : l->columns[column + 1] - 1]);
 }
 
-/* What a column shows of a series; NaN: it has no value there. */
+/* The value of a series in a column; NaN: it has none there. */
 static double column_value(const layout *l, const splat_area_series *series, size_t column)
 {
     double most = NAN, sum = 0;

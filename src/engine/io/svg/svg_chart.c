@@ -117,8 +117,8 @@ typedef struct mark {
     const char *name, *colour;
 } mark;
 
-/* Vertical lines with words beside them; `low` is left of `high`. Words go outwards where there is room; they have a
- * white rim, as they may lie on the other's line. */
+/* Draws vertical lines with labels; `low` is left of `high`. Labels go outwards if there is room; they have a white
+ * rim, because they may lie on the other line. */
 static void put_marks(const splat_svg_plot *p, const mark *low, const mark *high)
 {
     const mark *marks[2] = {low, high};

@@ -1,4 +1,4 @@
-/* What every chart has: the page, its axes, words on it, and the file around it. */
+/* The common parts of charts: the page, its axes, words on it, and the file around it. */
 #ifndef SPLAT_IO_SVG_PLOT_H
 #define SPLAT_IO_SVG_PLOT_H
 
@@ -10,7 +10,7 @@ typedef struct splat_chart {
     const char *title, *x_label, *y_label; /* any UTF-8 text */
 } splat_chart;
 
-/* Where values lie on the page: x0 at the left, y0 at the bottom. */
+/* The map from values to the page: x0 at the left, y0 at the bottom. */
 typedef struct splat_svg_plot {
     FILE *out;
     double width, height, left, right, top, bottom; /* the page and its margins, in pixels */

@@ -60,9 +60,9 @@ typedef struct splat_tensor_reader {
     size_t n;
 } splat_tensor_reader;
 
-/* Whether these are the first bytes of one, of any version. */
+/* True if these are the first bytes of a tensor file, of any version. */
 bool splat_tensor_file_begins(const uint8_t *head, size_t n);
-/* Whether a file begins so; false when it cannot be read. */
+/* True if a file begins with them; false if it cannot be read. */
 bool splat_tensor_file_is(const char *path);
 /* Checks everything but the tensors' bytes: they lie one after the other and end where the file ends. Errors: IO,
  * FORMAT (damaged), UNSUPPORTED (another version), MEMORY; nothing is open then. */
@@ -80,7 +80,7 @@ splat_status splat_tensor_reader_read(const splat_tensor_reader *reader, const s
 splat_status splat_tensor_reader_damaged(const splat_tensor_reader *reader, uint64_t offset, const char *what,
                                          splat_error *error);
 
-/* What both sides share. */
+/* Constants of the reader and the writer. */
 #define SPLAT_TENSOR_FILE_MAGIC "SPLATCK2"
 #define SPLAT_TENSOR_FILE_END "SPLATEND"
 #define SPLAT_TENSOR_FILE_HEAD 16u /* magic and length */

@@ -16,8 +16,9 @@ typedef struct splat_torch_steps {
     int means, sh_dc, sh_rest, opacities, scales, rotations;
 } splat_torch_steps;
 
-/* The tensors are still on the disk; splat_torch_tensor_read_f32(checkpoint.file, checkpoint.p.means, out, 3 * n, ...)
- * reads one. Not in such a file: the 3D filter (to be computed anew) and, in most, the absolute gradients. */
+/* The tensors are still on the disk; splat_torch_tensor_read_f32(checkpoint.file, checkpoint.p.means, out, 3 * n,
+ * ...) reads one. Not in such a file: the 3D filter (which must be computed again) and, in most, the absolute
+ * gradients. */
 typedef struct splat_torch_checkpoint {
     splat_torch_file *file;
     size_t n;                /* > 0 */

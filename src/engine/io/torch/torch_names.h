@@ -6,7 +6,7 @@
 
 size_t splat_torch_dtype_size(splat_torch_dtype dtype);
 
-/* What names mean. */
+/* Finds the meaning of a name. */
 splat_status splat_torch_name_find(splat_torch_file *file, const char *module, size_t module_size, const char *name,
                                    size_t name_size, uint64_t at, splat_torch_node **node, splat_error *error);
 splat_status splat_torch_call(splat_torch_file *file, const splat_torch_node *function,

@@ -1,4 +1,4 @@
-/* What the files torch_*.c share. Internal. */
+/* Declarations shared by the files torch_*.c. Internal. */
 #ifndef SPLAT_IO_TORCH_PARTS_H
 #define SPLAT_IO_TORCH_PARTS_H
 

@@ -9,7 +9,7 @@
  * is not on the list, types without a meaning here. The file is open, and every value valid, until close. */
 splat_status splat_torch_file_open(const char *path, splat_torch_file **file, splat_error *error);
 void splat_torch_file_close(splat_torch_file *file);
-/* What was given to torch.save. */
+/* Returns the value that torch.save received. */
 const splat_torch_value *splat_torch_file_root(const splat_torch_file *file);
 const char *splat_torch_file_path(const splat_torch_file *file);
 

@@ -7,7 +7,7 @@
 /* The directory and the folder of data.pkl; an entry by its name below the folder (NULL: none). */
 splat_status splat_torch_zip_open(splat_torch_file *file, splat_error *error);
 const splat_torch_entry *splat_torch_zip_find(const splat_torch_file *file, const char *name, size_t name_size);
-/* Where the bytes of an entry begin; its checksum is verified. Once an entry. */
+/* Finds the first byte of an entry and verifies its checksum. Call it once for each entry. */
 splat_status splat_torch_zip_locate(splat_torch_file *file, const splat_torch_entry *entry, uint64_t *offset,
                                     splat_error *error);
 

@@ -143,7 +143,7 @@ static void put(FILE *stream, uint32_t value, int n_bytes)
     for (int k = 0; k < n_bytes; k++) fputc((int)(value >> 8 * k & 255), stream);
 }
 
-/* What a local header and an entry of the directory share. */
+/* Writes the fields that a local header and an entry of the directory share. */
 static void put_facts(FILE *stream, const splat_zip_entry *e)
 {
     put(stream, VERSION, 2);
