@@ -169,8 +169,8 @@ typedef splat_status block_visitor(density_job *j, const int32_t block[3], uint3
 /* A block counts with one voxel more on each side: the cells that it has a part in lie inside. */
 static const double block_middle = 0.5 * (SPLAT_BLOCK_SIDE - 1), block_half = 0.5 * (SPLAT_BLOCK_SIDE + 1);
 
-/* Whether a block has a part within the reach; sometimes true when it just lacks one. Along its axes, the Gaussian is a
- * ball, and the block is inside a box. */
+/* True if a block has a part within the reach; also true for some blocks that just lack one. Along its axes the
+ * Gaussian is a ball, and the block lies inside a box. */
 static bool is_reached(const density_gaussian *g, double reach2, const float middle[3], float half)
 {
     float sum = 0;

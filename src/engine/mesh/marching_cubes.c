@@ -62,7 +62,7 @@ static void add_face_segments(int mask, int axis, int side, int8_t next[SPLAT_CE
     }
 }
 
-/* Whether two edges of the cell lie in the same face of it. */
+/* True if two edges of the cell lie in one face of it. */
 static bool share_face(int e, int f)
 {
     for (int axis = 0; axis < 3; axis++) {
@@ -310,7 +310,7 @@ splat_status splat_marching_cubes(const splat_voxel_grid *grid, const splat_marc
     if (status == SPLAT_OK) {
 #pragma omp parallel for schedule(dynamic, 16) num_threads(options->threads)
         for (size_t i = 0; i < n; i++) write_block(&e, i);
-        status = splat_mesh_remove_unreferenced(mesh, 1, &ignored, error); /* crossings beside unknown voxels */
+        status = splat_mesh_remove_unreferenced(mesh, 1, &ignored, error); /* crossings next to unknown voxels */
     }
     free(e.blocks);
     if (status != SPLAT_OK) splat_mesh_free(mesh);

@@ -9,11 +9,11 @@ typedef struct splat_marching_cubes_options {
     float level;
     bool inside_is_below; /* signed distances: true; densities: false */
     float min_weight;     /* voxels with less weight, or with weight 0, are unknown: a cell that has one gives no
-                           * surface */
+                             surface */
     int threads;          /* >= 1; the result does not depend on it */
 } splat_marching_cubes_options;
 
-/* Working memory, beside grid and mesh. */
+/* Working memory, in addition to grid and mesh. */
 size_t splat_marching_cubes_bytes(const splat_voxel_grid *grid);
 /* Makes *mesh (overwritten), with colours when the grid has them, without normals. The surface is a manifold, closed
  * but where it meets unknown voxels, and its faces point outward; neighbouring blocks share vertices. Errors:

@@ -111,7 +111,7 @@ void splat_mesh_turn_face(splat_mesh *mesh, size_t face)
     }
 }
 
-/* The page of faces that have none, beside others that have. */
+/* Finds or makes the page of faces without a page, in a mesh with pages. */
 static splat_status white_page(splat_mesh *mesh, size_t *page, splat_error *error)
 {
     uint8_t white[3] = {255, 255, 255};

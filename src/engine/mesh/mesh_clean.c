@@ -134,7 +134,7 @@ static void drop_smallest(const splat_mesh *mesh, const splat_mesh_edges *edges,
     if (smallest != SIZE_MAX) keep[smallest] = 0;
 }
 
-/* Where more than two faces meet at an edge of vertex v. The next edge sees what this one dropped. */
+/* Removes faces where more than two meet at an edge of vertex v. Faces removed at one edge are gone for the next. */
 static void thin_out(const splat_mesh *mesh, const splat_mesh_edges *edges, size_t v, uint8_t *keep, size_t *n_edges)
 {
     for (size_t i = edges->starts[v], end; i < edges->starts[v + 1]; i = end) {
@@ -147,7 +147,7 @@ static void thin_out(const splat_mesh *mesh, const splat_mesh_edges *edges, size
     }
 }
 
-/* What the edges of a mesh ask for. */
+/* Faults of a mesh's edges. */
 typedef struct edge_faults {
     size_t n_crowded; /* edges of more than two faces */
     size_t n_against; /* edges of two faces that turn differently */

@@ -6,8 +6,8 @@
 
 typedef struct splat_mesh_clean_options {
     double merge_distance;      /* vertices at most this far from an earlier one join it; 0: equal ones; < 0: none */
-    double degenerate_area;     /* faces of at most this area go, beside those that name a vertex twice; < 0: only
-                                 * those. Removing a thin face of distinct vertices opens the surface there */
+    double degenerate_area;     /* remove faces of at most this area, and faces that name a vertex twice; < 0: only the
+                                   latter. Removing a thin face of distinct vertices opens the surface there */
     size_t min_component_faces; /* pieces with fewer faces go; 0: none */
     bool orient;                /* turn faces so that neighbours agree; each piece follows its larger area */
     int threads;                /* 1 or more; the result is the same for any number */
@@ -32,7 +32,7 @@ splat_status splat_mesh_remove_degenerate(splat_mesh *mesh, double area, int thr
                                           splat_error *error);
 /* The first of faces with the same three vertices stays, whichever way they turn. */
 splat_status splat_mesh_remove_duplicate_faces(splat_mesh *mesh, int threads, size_t *n_faces, splat_error *error);
-/* Where more than two faces share an edge the smallest go, until two are left. */
+/* Removes the smallest faces of edges with more than two faces, until two are left. */
 splat_status splat_mesh_remove_non_manifold(splat_mesh *mesh, int threads, size_t *n_edges, size_t *n_faces,
                                             splat_error *error);
 splat_status splat_mesh_orient(splat_mesh *mesh, int threads, size_t *n_faces, splat_error *error);

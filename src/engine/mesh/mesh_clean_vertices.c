@@ -140,7 +140,7 @@ done:
 
 /* ---------------------------------------------------------------- pieces */
 
-/* Of a forest that threads join at the same time: every parent is smaller than its child. */
+/* Finds the root in a forest that threads join at the same time: every parent is smaller than its child. */
 static uint32_t root_of(uint32_t *parents, uint32_t v)
 {
     for (;;) {

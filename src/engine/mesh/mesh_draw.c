@@ -60,7 +60,7 @@ double splat_mesh_shade(const splat_camera *camera, double column, double row, c
 
 /* ---------------------------------------------------------------- texture */
 
-/* What one sample sees. */
+/* The result of one sample. */
 typedef struct sample {
     const splat_camera *camera; /* moved */
     size_t face;

@@ -6,8 +6,8 @@
 
 /* ---------------------------------------------------------------- levels */
 
-/* What texel i of n / 2 covers of n texels: `first` and the two after it, with weights out of `sum`. Of an odd number
- * n = 2 m + 1 each of the m covers 2 + 1/m: parts of the first and the last. */
+/* The texels under texel i of n / 2: `first` and the two after it, with weights out of `sum`. In an odd number n = 2 m
+ * + 1 each of the m covers 2 + 1/m texels: parts of the first and the last. */
 typedef struct cover {
     size_t first;
     uint64_t weights[3], sum;

@@ -22,7 +22,7 @@ typedef struct splat_mesh_mips {
     splat_mip_page *pages;
 } splat_mesh_mips;
 
-/* Where on a page, and how: */
+/* A place on a page, and the way to sample it: */
 typedef struct splat_texture_place {
     double u, v;  /* to the right and down, 0 to 1 over the page */
     double level; /* 0: the page; each one more has half of its sides. Below 0 and beyond the last it is the nearest */

@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum { MAX_HALVINGS = 4 };
-/* Of twice a face's area over its longest side squared (0.87 where it is equilateral): below it is a sliver. */
+/* Least ratio of twice a face's area to its longest side squared (0.87 for an equilateral face); below it the face is a
+ * sliver. */
 static const double sliver = 0.02;
 
 typedef struct vertex_move {
@@ -80,7 +81,7 @@ static void want_moves(const projection *p)
     }
 }
 
-/* Where a vertex is after its move. */
+/* The place of a vertex after its move. */
 static void place_of(const projection *p, size_t vertex, float place[3])
 {
     float height = p->moves[vertex].height;
@@ -104,7 +105,8 @@ static double triangle_shape(const float a[3], const float b[3], const float c[3
     return longest > 0 ? sqrt(length2) / longest : 0;
 }
 
-/* Whether the moves turn a face over or make a sliver of it: one already may stay as it is, but not get worse. */
+/* True if the moves turn a face over or make it a sliver. A face that is already a sliver may stay one, but not get
+ * worse. */
 static bool is_spoilt(const projection *p, const uint32_t face[3])
 {
     float place[3][3];

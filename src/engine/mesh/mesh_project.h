@@ -8,7 +8,7 @@
 
 typedef struct splat_mesh_project_options {
     double max_edges; /* 2; above 0: a point farther from the vertex than this many mean sides of the faces around it is
-                       * not of its surface */
+                         not of its surface */
     double part;      /* 1; above 0, at most 1: how much of the way is gone */
     int threads;      /* 1; the result does not depend on it */
 } splat_mesh_project_options;
@@ -21,17 +21,18 @@ typedef struct splat_mesh_project_counts {
 } splat_mesh_project_counts;
 
 void splat_mesh_project_options_init(splat_mesh_project_options *options);
-/* Moves each vertex to the height of its nearest point: along its normal (the mean of the faces' around it, by area,
- * whatever normals the mesh has), by the part of the offset that lies along it. Where a face would turn by more
- * than 90 degrees or become a sliver, the moves of its vertices are halved, at most four times, then given up; faces of
- * no area are not looked after, so clean the mesh before. positions[n_points][3] are all points; of their colors
- * [n_points][4] (RGBA, NULL: none) a vertex takes that of its nearest point when that is near enough, moved or not.
- * Normals are computed anew. Faces stay as they are. The mesh must be valid (splat_mesh_check); counts may be NULL.
- * Errors: ARGUMENT (also a point that is not finite), MEMORY; the mesh is valid then. */
+/* Moves each vertex to the height of its nearest point: along its normal (the mean of the faces' normals around it,
+ * by area; the mesh's own normals are not used), by the part of the offset that lies along it. Where a face would
+ * turn by more than 90 degrees or become a sliver, the moves of its vertices are halved, at most four times, then
+ * given up; faces of no area are not looked after, so clean the mesh before. positions[n_points][3] are all points;
+ * of their colors [n_points][4] (RGBA, NULL: none) a vertex takes that of its nearest point when that is near
+ * enough, moved or not. Normals are computed again. Faces do not change. The mesh must be valid
+ * (splat_mesh_check); counts may be NULL. Errors: ARGUMENT (also a point that is not finite), MEMORY; the mesh is
+ * valid then. */
 splat_status splat_mesh_project(splat_mesh *mesh, const float *positions, const uint8_t *colors, size_t n_points,
                                 const splat_mesh_project_options *options, splat_mesh_project_counts *counts,
                                 splat_error *error);
-/* What it works on, beside mesh and points. */
+/* Working memory, in addition to mesh and points. */
 size_t splat_mesh_project_bytes(const splat_mesh *mesh, uint32_t n_points);
 
 #endif

@@ -38,7 +38,7 @@ typedef struct viewer {
     uint32_t *list;      /* faces, band by band, ascending */
 } viewer;
 
-/* What of a face is to be drawn: a convex polygon; three corners unless planes cut it. */
+/* The visible part of a face: a convex polygon; three corners unless planes cut it. */
 typedef struct polygon {
     int n;
     corner corners[MAX_CORNERS];

@@ -15,8 +15,8 @@ typedef struct splat_mesh_raster_maps {
     uint32_t *faces;     /* number of the face + 1; 0: no face, and the other maps are 0 there */
     float *depth;        /* along the camera's z axis */
     float (*weights)[2]; /* b0, b1; NULL: not wanted. What vertices carry is, at the point of the surface that the pixel
-                          * shows, b0, b1 and b2 = 1 - b0 - b1 times that of the face's vertices, perspective and near
-                          * plane included. b0 and b1 are in [0, 1]; b2 may fall below 0 by rounding */
+                            shows, b0, b1 and b2 = 1 - b0 - b1 times that of the face's vertices, perspective and near
+                            plane included. b0 and b1 are in [0, 1]; b2 may fall below 0 by rounding */
     uint8_t *front;      /* 1: the face shows its front, where it is counter-clockwise; 0: its back; NULL: not wanted */
 } splat_mesh_raster_maps;
 
@@ -27,8 +27,8 @@ void splat_mesh_raster_options_init(splat_mesh_raster_options *options);
  *
  * The picture has no cracks: vertices are rounded to 1/1024 pixel, and from there on all is exact. A pixel centre on an
  * edge between two faces belongs to one of them (the top-left rule); on an edge between front and back to both or none.
- * Faces that cross the near plane are cut there, alike on both sides of a shared edge; faces that go on for more than
- * 1e12 times what is seen of them lose accuracy. Faces without area on the screen show nothing.
+ * Faces that cross the near plane are cut there, with the same result on both sides of a shared edge; faces that go on
+ * for more than 1e12 times what is seen of them lose accuracy. Faces without area on the screen show nothing.
  *
  * The mesh must be valid (splat_mesh_check). Working memory: 12 bytes a vertex, 4 a face and 4 for each band of 16 rows
  * that a face touches; a face that meets no pixel centre touches none. Errors: ARGUMENT (near, threads; sides that are

@@ -1,4 +1,4 @@
-/* What of a mesh its cameras see, and removing what they do not: surface that nobody saw is invented. */
+/* Finds the faces of a mesh that its cameras see, and removes the others: surface that no camera saw is invented. */
 #ifndef SPLAT_MESH_MESH_SEEN_H
 #define SPLAT_MESH_MESH_SEEN_H
 
@@ -21,7 +21,7 @@ typedef struct splat_mesh_seen_info {
     size_t n_seen;                     /* faces that a camera sees */
     size_t n_pieces, n_piece_faces;    /* pieces that went for least_share */
     size_t n_unseen_faces;             /* faces that went for the rim */
-    size_t peak_bytes;                 /* working memory beside the mesh, at most */
+    size_t peak_bytes;                 /* working memory in addition to the mesh, at most */
 } splat_mesh_seen_info;
 
 void splat_mesh_seen_options_init(splat_mesh_seen_options *options);

@@ -226,7 +226,7 @@ static void release(simplifier *s)
     free(s->verdicts);
 }
 
-/* Of the chosen edges the first ones in their order stay, as many as take n_wanted faces away. Errors: MEMORY. */
+/* Keeps the first of the chosen edges in their order, as many as remove n_wanted faces. Errors: MEMORY. */
 static splat_status cut_chosen(simplifier *s, size_t n_wanted, splat_error *error)
 {
     size_t n_gone = 0, n = s->n_chosen;

@@ -1,5 +1,5 @@
-/* What lies around each vertex: its faces, its neighbours, and from these its kind, its edges and its first quadric.
- * Every vertex gathers by itself, in ascending order, so that nothing depends on threads. */
+/* The surroundings of each vertex: its faces, its neighbours, and from these its kind, its edges and its first quadric.
+ * Every vertex collects them independently, in ascending order, so the result does not depend on threads. */
 #include "mesh/mesh_simplify_edges.h"
 
 #include "base/rows.h"
@@ -312,7 +312,7 @@ static void cross(const double a[3], const double b[3], double out[3])
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-/* Where the two vertices would meet, and the summed squared distance there. */
+/* The place at which the two vertices would meet, and the summed squared distance there. */
 static double place(const simplifier *s, simplify_edge edge, double x[3])
 {
     simplify_quadric q = s->quadrics[edge.a];
@@ -398,7 +398,7 @@ static bool keeps_topology(const simplifier *s, simplify_edge edge)
     return count_shared(s, edge) == n_shared_faces;
 }
 
-/* Whether the faces around v that do not hold `other` keep their side and shape when v moves to x. */
+/* True if the faces around v without `other` keep their side and shape when v moves to x. */
 static bool keeps_faces(const simplifier *s, uint32_t v, uint32_t other, const double x[3])
 {
     for (size_t i = s->starts[v]; i < s->starts[v + 1]; i++) {
@@ -424,8 +424,8 @@ static bool keeps_faces(const simplifier *s, uint32_t v, uint32_t other, const d
     return true;
 }
 
-/* Where the collapse leads; returns the mean squared distance to the planes there. Of a boundary vertex and an inner
- * one the first stays where it is. */
+/* The target of the collapse; returns the mean squared distance to the planes there. Of a boundary vertex and an inner
+ * one the boundary vertex does not move. */
 static double target(const simplifier *s, simplify_edge edge, double x[3])
 {
     place(s, edge, x);

@@ -57,7 +57,7 @@ void simplify_position(const simplifier *s, size_t v, double x[3]);
 
 /* Costs of all edges. */
 void simplify_compute_costs(simplifier *s);
-/* Whether the edge may collapse, as the mesh is. */
+/* True if the edge may collapse in the present mesh. */
 bool simplify_may_collapse(const simplifier *s, simplify_edge edge);
 /* Faces that go with an edge. */
 size_t simplify_faces_at(const simplifier *s, simplify_edge edge);

@@ -1,4 +1,4 @@
-/* Where places lie among the boxes, and cutting meshes to the shell between two of them. */
+/* Finds the box of a place, and cuts meshes to the shell between two boxes. */
 #include "mesh/nested_boxes.h"
 
 #include <math.h>

@@ -159,8 +159,8 @@ static void to_camera(const fusion *f, const double voxel[3], double out[3])
                  f->from_voxel[3 * c + 2] * voxel[2] + f->offset[c];
 }
 
-/* Whether the pixels around one that meets nothing meet nothing either. A voxel at the edge of a surface may fall into
- * a pixel whose centre looks past it, and clearing would eat the edge. */
+/* True if the pixels around a pixel without surface have none either. A voxel at the edge of a surface may fall into a
+ * pixel whose centre looks past it, and clearing would eat the edge. */
 static bool is_clear_around(const fusion *f, size_t pixel)
 {
     size_t width = (size_t)f->frame->camera.width, height = (size_t)f->frame->camera.height;
@@ -224,7 +224,7 @@ static void fuse_voxel(const fusion *f, size_t sample, const double place[3])
         add_color(f->grid->colors + 4 * sample, f->frame->rgb + 3 * pixel, weight);
 }
 
-/* Whether a ball around the block's centre is behind the camera or beside the picture. */
+/* True if a ball around the block's centre is behind the camera or outside of the picture. */
 static bool is_out_of_view(const fusion *f, const double center[3])
 {
     const splat_camera *camera = &f->frame->camera;

@@ -29,7 +29,7 @@ void splat_voxel_grid_free(splat_voxel_grid *grid)
     memset(grid, 0, sizeof *grid);
 }
 
-/* Of a block: its voxels, and up to two keys and four places in the table, as both grow by doubling. */
+/* Bytes of a block: its voxels, and up to two keys and four places in the table, because both grow by doubling. */
 static size_t block_bytes(const splat_voxel_grid *grid)
 {
     size_t voxel = 2 * sizeof(float) + (grid->has_colors ? 4 * sizeof(uint16_t) : 0);

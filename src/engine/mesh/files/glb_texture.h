@@ -11,9 +11,9 @@ typedef struct splat_glb_texture {
     double turn[2][2], offset[2]; /* uv' = turn uv + offset (KHR_texture_transform) */
 } splat_glb_texture;
 
-/* Pictures lie in the file, in data URIs, or beside it. What is of another kind or damaged is left out, with a notice.
- * n_vertices: of the primitive. Errors: FORMAT (a reference to what is not there, coordinates of another number), those
- * of accessors, MEMORY. */
+/* Finds the textures of a primitive: pictures in the file, in data URIs, or next to it. Pictures of other formats and
+ * damaged ones are left out, with a notice. n_vertices: of the primitive. Errors: FORMAT (a reference to a missing
+ * part, a wrong number of coordinates), those of accessors, MEMORY. */
 splat_status splat_glb_find_texture(const splat_glb_file *file, splat_page_reader *pages, const json_t *primitive,
                                     size_t n_vertices, splat_glb_texture *texture, splat_error *error);
 /* Texture coordinates of a vertex; 0 where they are not finite. */

@@ -9,9 +9,9 @@
 typedef struct splat_mesh_write_options {
     int jpeg_quality; /* pages of a texture: 0: PNG; 1 to 100: JPEG of this quality, without chroma subsampling */
     bool is_lit;      /* false: what the photos show is shown as it is (GLB: KHR_materials_unlit; OBJ: illum 0); true: a
-                       * standard material that lamps light */
+                         standard material that lamps light */
     float up[3];      /* the direction that is up, in the mesh's coordinates, of any length; zeros: not known. glTF has
-                       * +Y up: a GLB gets a node that turns the mesh, and reading it back leaves that out */
+                         +Y up: a GLB gets a node that turns the mesh, and reading it back leaves that out */
 } splat_mesh_write_options;
 
 /* In the node's extras of a GLB: its rotation is for those who look, and vertices are those of the scene. */
@@ -21,15 +21,15 @@ typedef struct splat_mesh_file_format {
     const char *name;        /* "PLY" */
     const char *ending;      /* ".ply" */
     const char *description; /* one line, for help and docs/files.md */
-    /* Whether a file that begins with these bytes is of this format; NULL: its name alone says so. */
+    /* True if a file with these first bytes is of this format; NULL: only its name decides. */
     bool (*begins)(const uint8_t *head, size_t n);
     /* Into *mesh, which is overwritten and, on failure, empty. Polygons become fans of triangles; a file without faces
      * is a set of points. A texture that cannot be found or read is left out, and mesh->notice says so. Errors: IO,
      * FORMAT (damaged, an index that names no vertex, a coordinate that is not finite), UNSUPPORTED, MEMORY. NULL where
      * the format is only written. */
     splat_status (*read)(const char *path, splat_mesh *mesh, splat_error *error);
-    /* Atomic: files beside it are written whole and take their names last, its own the very last. Errors: IO, ARGUMENT
-     * (not possible in this format), MEMORY. NULL where the format is only read. */
+    /* Writes the mesh atomically: all files are complete before they take their names, the mesh file last. Errors: IO,
+     * ARGUMENT (not possible in this format), MEMORY. NULL if the format is only read. */
     splat_status (*write)(const char *path, const splat_mesh *mesh, const splat_mesh_write_options *options,
                           splat_error *error);
 } splat_mesh_file_format;

@@ -1,5 +1,5 @@
 /* Wavefront OBJ with vertex colours after the coordinates, as most mesh tools read and write them, or with a texture:
- * texture coordinates, and a material for each page in the MTL file beside it. */
+ * texture coordinates, and a material for each page in an MTL file next to it. */
 #include "base/array.h"
 #include "base/c_locale.h"
 #include "base/file.h"

@@ -81,7 +81,7 @@ done:
     return status;
 }
 
-/* What faces have beside their vertices. */
+/* Data of faces in addition to their vertices. */
 typedef struct face_reader {
     splat_ply_file *file;
     splat_mesh *mesh;

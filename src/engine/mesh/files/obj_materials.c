@@ -50,7 +50,7 @@ static size_t hash_of(const char *name)
     return (size_t)(hash ^ hash >> 32);
 }
 
-/* Where a name stands in the table, or where it would. */
+/* Returns the place of a name in the table, or the place for it. */
 static size_t slot_of(const splat_obj_materials *m, const char *name)
 {
     size_t slot = hash_of(name) & (m->n_slots - 1);

@@ -120,7 +120,7 @@ void splat_page_reader_free(splat_page_reader *reader)
     *reader = (splat_page_reader){.n = 0};
 }
 
-/* Whether a name was asked for before, and what came of it. */
+/* True if the name was requested before; *page is that result. */
 static bool is_known(const splat_page_reader *reader, const char *name, int *page)
 {
     for (size_t i = 0; i < reader->n; i++) {

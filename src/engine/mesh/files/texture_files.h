@@ -1,4 +1,4 @@
-/* Pages of a mesh's texture as files: encoded, saved beside the file of the mesh, and found again. */
+/* Pages of a mesh's texture as files: encoded, saved next to the mesh file, and found again. */
 #ifndef SPLAT_MESH_TEXTURE_FILES_H
 #define SPLAT_MESH_TEXTURE_FILES_H
 
@@ -9,7 +9,7 @@
 splat_status splat_page_encode(const splat_mesh *mesh, size_t page, const splat_mesh_write_options *options,
                                uint8_t **data, size_t *size, splat_error *error);
 
-/* All pages, written to temporaries beside a mesh file: NAME.png, or NAME_0.png, NAME_1.png and so on, for NAME.obj. */
+/* Temporaries of all pages next to a mesh file: NAME.png, or NAME_0.png, NAME_1.png and so on, for NAME.obj. */
 typedef struct splat_page_saves {
     size_t n;
     splat_save *saves; /* [n] */
@@ -26,8 +26,8 @@ splat_status splat_page_saves_commit(splat_page_saves *saves, splat_save *const 
 /* Frees, and gives up what was not committed. */
 void splat_page_saves_close(splat_page_saves *saves);
 
-/* A file beside another: the path with another ending (".mtl" for "dir/mesh.obj"), or with another name. NULL: no
- * memory. */
+/* The path of a file in the same folder: with another ending (".mtl" for "dir/mesh.obj"), or with another name. NULL:
+ * no memory. */
 char *splat_path_with_ending(const char *path, const char *ending);
 char *splat_path_beside(const char *path, const char *name);
 

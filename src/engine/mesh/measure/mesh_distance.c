@@ -40,7 +40,7 @@ splat_status splat_mesh_sample(const splat_mesh *mesh, uint64_t seed, size_t n, 
     return SPLAT_OK;
 }
 
-/* What the distances of one side say. */
+/* Statistics of the distances of one side. */
 typedef struct side {
     size_t n;
     double mean, rms, max, p95, median;
@@ -88,7 +88,7 @@ static splat_status draw(const splat_mesh *from, const splat_mesh_report_options
     return SPLAT_OK;
 }
 
-/* Of each subset that has points, apart. `part` has room for n values. */
+/* Computes the statistics of each subset that has points. `part` has room for n values. */
 static void summarize_subsets(const double *values, size_t n, const splat_reference_points *points, double *part,
                               splat_mesh_distances *distances)
 {

@@ -8,8 +8,8 @@ typedef struct splat_mesh_figure {
     double min, max, mean, deviation; /* deviation: of the population. All 0 when there is nothing to measure */
 } splat_mesh_figure;
 
-/* Of the mesh as it stands in the file: vertices are not merged. An edge is open when one face has it, and manifold
- * when one or two have it; neighbours are the two faces of an edge that has just these two. */
+/* Figures of the mesh in the file: vertices are not merged. An edge is open if one face has it, and manifold if one or
+ * two have it; neighbours are the two faces of an edge with exactly these two. */
 typedef struct splat_mesh_quality {
     size_t n_vertices, n_faces, n_edges; /* edges: each once */
     size_t n_boundary_edges;             /* open ones */
@@ -35,8 +35,8 @@ typedef struct splat_mesh_quality {
     double box_volume, box_aspect;       /* box_aspect: largest over smallest side; 0 when one is 0 */
     uint64_t file_bytes;
     int score;                           /* 0 to 100: watertight 20, no open edge 10, mean aspect > 0.6 20, no
-                                          * degenerate face 10, normal_consistency > 0.8 20, no flipped normal 10,
-                                          * edge_uniformity > 0.7 10; 0 without faces */
+                                            degenerate face 10, normal_consistency > 0.8 20, no flipped normal 10,
+                                            edge_uniformity > 0.7 10; 0 without faces */
     const char *verdict;                 /* "EXCELLENT" from 90 on, "GOOD" 75, "FAIR" 60, "POOR" */
 } splat_mesh_quality;
 
@@ -50,12 +50,12 @@ typedef struct splat_mesh_report_options {
     size_t n_samples;        /* points drawn on the surface of the mesh, and of a reference with faces: 200,000 */
     uint64_t seed;
     double reference_margin; /* the mesh is compared inside the box of the reference, grown on every side by this part
-                              * of its diagonal: 0.02, as the largest of the usual thresholds; -1: all of the mesh */
+                                of its diagonal: 0.02, as the largest of the usual thresholds; -1: all of the mesh */
     double thresholds[SPLAT_MESH_THRESHOLDS]; /* scene units */
     size_t n_thresholds;     /* 0: 0.005, 0.01, 0.02 and 0.05 where points have subsets, as those of splat_sample_write;
-                              * else 0.25, 0.5, 1 and 2 % of the diagonal of the reference */
+                                else 0.25, 0.5, 1 and 2 % of the diagonal of the reference */
     const char *reference_points; /* points that a mesh ought to reach, such as those that the photos show: completeness
-                                   * is theirs, precision stays the reference's; NULL: the reference's own */
+                                     is theirs, precision stays the reference's; NULL: the reference's own */
 } splat_mesh_report_options;
 
 /* Points of the reference that are counted apart: the property `subset` of a PLY. */
@@ -67,8 +67,8 @@ typedef struct splat_mesh_subset {
 } splat_mesh_subset;
 
 /* Exact distances from points of one side to the faces of the other (to its points when it has no faces). Points are
- * drawn evenly by area with the seed; a reference without faces, and a list of points beside it, give their own. Of the
- * mesh those count that lie inside the box of the reference, grown by the margin. */
+ * drawn evenly by area with the seed; a reference without faces, and a list of points next to it, give their own.
+ * Points of the mesh count if they lie inside the box of the reference, grown by the margin. */
 typedef struct splat_mesh_distances {
     size_t n_mesh_samples, n_reference_samples;
     double mesh_samples_per_area;        /* density, per squared scene unit */
@@ -90,7 +90,7 @@ typedef struct splat_mesh_distances {
 
 #define SPLAT_MESH_PAGES 256
 
-/* Of a mesh without texture coordinates all are 0. */
+/* All 0 for a mesh without texture coordinates. */
 typedef struct splat_mesh_texture {
     bool has_coordinates;
     size_t n_pages;       /* 0 with coordinates: the pictures are not there */
@@ -102,7 +102,7 @@ typedef struct splat_mesh_texture {
 
 typedef struct splat_mesh_report {
     char file[512], reference[512];      /* reference "": none, and distances are all 0 */
-    char reference_points[512];          /* "": none beside the reference */
+    char reference_points[512];          /* "": no list of points next to the reference */
     splat_mesh_quality quality;
     splat_mesh_distances distances;
     uint64_t seed;

@@ -116,7 +116,7 @@ static splat_status measure_edges(const splat_mesh *mesh, splat_mesh_quality *q,
     return SPLAT_OK;
 }
 
-/* What needs a copy: merging vertices changes faces, computing normals adds them. */
+/* Measures a copy of the mesh, because merging vertices changes faces, and computing normals adds them. */
 static splat_status measure_copy(const splat_mesh *mesh, splat_mesh_quality *q, splat_error *error)
 {
     splat_mesh copy;

@@ -27,7 +27,7 @@ static void keep_name(char name[512], const char *path)
     snprintf(name, 512, "%s", n > 511 ? path + n - 511 : path);
 }
 
-/* The list beside the reference, or the subsets of a reference that is points itself. */
+/* Reads the list next to the reference, or the subsets of a reference that consists of points. */
 static splat_status read_points(const splat_mesh_report_options *options, const splat_mesh *reference,
                                 splat_reference_points *points, splat_error *error)
 {

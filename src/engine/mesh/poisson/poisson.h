@@ -22,8 +22,8 @@ typedef struct splat_poisson_points {
     const float *positions; /* [n][3], scene units */
     const float *normals;   /* [n][3], any length but zero */
     const uint8_t *colors;  /* [n][4] RGBA; NULL: the mesh has no colours */
-    const float *weights;   /* [n] 1e-6 to 1e6: how far a point is to be trusted, beside its neighbours; a
-                             * factor of all of them changes nothing. NULL: all 1 */
+    const float *weights;   /* [n] 1e-6 to 1e6: the trust in a point relative to its neighbours; a common factor changes
+                               nothing. NULL: all 1 */
 } splat_poisson_points;
 
 /* Called between pieces of work on the calling thread; fraction of the whole, 0 to 1. Returning false stops the

@@ -33,7 +33,7 @@ static float level_share(float depth, int d)
     return t > 0 ? t : 0;
 }
 
-/* What the samples of one level's cells say: their normals at the corners, and their pull on the function. */
+/* Contributions of the samples in one level's cells: their normals at the corners, and their pull on the function. */
 typedef struct splatting {
     const poisson_job *job;
     const poisson_samples *samples;

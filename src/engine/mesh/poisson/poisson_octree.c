@@ -95,7 +95,8 @@ static void groups_around_next(const poisson_octree *tree, int level, uint32_t g
     }
 }
 
-/* Of the cells that meet at a corner the one on its lowest side, in the order of the bits, owns it. */
+/* Returns the cell that owns a corner: of the cells that meet there, the one on its lowest side, in the order of the
+ * bits. */
 static uint32_t corner_owner(const uint32_t first[27], const poisson_level *level, int octant, int corner, int *its)
 {
     for (int k = 0; k < 8; k++) {
@@ -115,7 +116,7 @@ static uint32_t count_bits(uint8_t byte)
     return (uint32_t)count[byte & 15] + count[byte >> 4];
 }
 
-/* Where the numbers of the corners that a cell owns begin. Chunks are summed, then each goes on from its sum. */
+/* Computes the first number of the corners that a cell owns. Chunks are summed, then each continues from its sum. */
 static splat_status sum_owned(poisson_job *job, poisson_level *level, const uint8_t *owned, uint32_t *base)
 {
     size_t n_chunks = ((size_t)level->n_cells + POISSON_CHUNK - 1) / POISSON_CHUNK;
@@ -188,7 +189,7 @@ static void mark_divided(const poisson_job *job, const poisson_octree *tree, int
     for (size_t i = 0; i < n; i++) {
         uint32_t cell = cell_of_sample[i];
         if (cell == POISSON_NONE || (depth && depth[i] <= (float)d)) continue;
-        /* the marks of a cell are the same whoever makes them */
+        /* the marks of a cell are the same from every thread */
         if (__atomic_load_n(&mark[cell], __ATOMIC_RELAXED) & SEEN) continue;
         __atomic_fetch_or(&mark[cell], DIVIDED | SEEN, __ATOMIC_RELAXED);
         for (int k = 0; ring && k < 27; k++) {
@@ -317,8 +318,8 @@ void poisson_octree_free(poisson_job *job, poisson_octree *tree)
 
 /* Runs of samples that lie in one cell, and sums over them. */
 
-/* Of a level with no more cells than this the cells are summed by all threads before units put the sums anywhere: the
- * levels at the top have as many samples as those below, in a few cells of a few units. */
+/* A level with at most this many cells is summed by all threads before units distribute the sums: the top levels have
+ * as many samples as those below, in a few cells of a few units. */
 enum { FEW_RUNS = 8192 };
 
 static bool starts_run(const uint32_t *cell_of_sample, size_t i)

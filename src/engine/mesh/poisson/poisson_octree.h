@@ -28,8 +28,8 @@ splat_status poisson_runs_make(poisson_job *job, poisson_runs *runs, const uint3
 
 enum { POISSON_MOST_SUMS = 32 };
 
-/* What is summed over the samples of a cell: `add` adds those of a run, or of a piece of one, to sums[n]; `put` brings
- * the sums of runs->run[number] to the cell's corners and to what else belongs to the run. */
+/* A sum over the samples of a cell: `add` adds those of a run, or of a piece of one, to sums[n]; `put` brings the sums
+ * of runs->run[number] to the cell's corners and to the other data of the run. */
 typedef struct poisson_summing {
     int n; /* at most POISSON_MOST_SUMS */
     void (*add)(const void *user, const poisson_run *run, double *sums);
@@ -41,7 +41,7 @@ typedef struct poisson_summing {
  * length, and units put theirs colour by colour. Errors: MEMORY. */
 splat_status poisson_sum_runs(poisson_job *job, const poisson_level *level, const poisson_runs *runs,
                               const poisson_summing *summing);
-/* What that takes at most. */
+/* Memory of the sums, at most. */
 double poisson_sums_bytes(double n_points);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the files of the Poisson reconstruction share. Positions are in the unit cube from here on.
+/* Declarations shared by the files of the Poisson reconstruction. Positions are in the unit cube from here on.
  *
  * The octree is graded: the cells of level d are side 2^-d, come in groups of eight siblings and in Morton order, and
  * each level is a plain grid of cells with holes. A function is stored by its values at the corners of every level:
@@ -116,7 +116,7 @@ static inline float poisson_interpolate(const poisson_level *level, uint32_t cel
     return sum;
 }
 
-/* What ties the function to the samples in a cell: their weight and mean position as weights of the corners. */
+/* The samples' tie on the function in a cell: their weight and mean position as weights of the corners. */
 typedef struct poisson_screen {
     uint32_t cell;
     float weight, corner[8];

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What is wrong with a point, if anything is. */
+/* Checks a point. Errors: NUMERIC, ARGUMENT. */
 static splat_status check_point(const poisson_job *job, size_t i, splat_error *error)
 {
     const splat_poisson_points *points = job->input;
@@ -251,7 +251,7 @@ float poisson_density_depth(const poisson_density *density, double samples_per_n
     return (float)depth_of(level, n, samples_per_node);
 }
 
-/* Of the samples around, those far away as little as in the count. */
+/* The mean weight of the samples around a position; far samples count as little as in the density. */
 static double mean_weight(const poisson_density *density, int d, const float position[3])
 {
     uint32_t cells[POISSON_MAX_LEVELS];

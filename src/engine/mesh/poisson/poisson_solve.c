@@ -216,7 +216,7 @@ static size_t count_chunks(const solver *s)
     return (s->level->n_corners + (size_t)POISSON_CHUNK - 1) / POISSON_CHUNK;
 }
 
-/* What the chunks summed, in an order of their own. */
+/* Adds the sums of the chunks, in a fixed order. */
 static double sum_chunks(const solver *s)
 {
     double sum = 0;

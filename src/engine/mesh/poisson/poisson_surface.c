@@ -99,8 +99,8 @@ static bool is_inside(const surface *s, int d, uint32_t cell, int corner)
     return value_at(s, d, cell, corner) > 0;
 }
 
-/* Where the vertex of an edge of a cell is noted: the edge starts at `corner` and goes up the axis, and its ends differ
- * in sign. */
+/* The note of the vertex on an edge of a cell: the edge starts at `corner` and goes up the axis, and its ends differ in
+ * sign. */
 static uint32_t *find_edge(const surface *s, int d, uint32_t cell, int corner, int axis)
 {
     int b = (axis + 1) % 3, c = (axis + 2) % 3;
@@ -132,7 +132,7 @@ static void mark_edges(const surface *s, int d, uint32_t cell)
     for (int axis = 0; axis < 3; axis++)
         for (int c = 0; c < 8; c++)
             if (!(c >> axis & 1) && is_inside(s, d, cell, c) != is_inside(s, d, cell, c | 1 << axis))
-                __atomic_store_n(find_edge(s, d, cell, c, axis), 1, __ATOMIC_RELAXED); /* whoever is first */
+                __atomic_store_n(find_edge(s, d, cell, c, axis), 1, __ATOMIC_RELAXED); /* the first thread to come */
 }
 
 /* Chunks count their vertices, then each numbers its own from *n + 1 on. */
@@ -214,8 +214,8 @@ static void add_square(const surface *s, int d, uint32_t cell, int axis, int bit
         n_crossings++;
     }
     if (!n_crossings) return;
-    /* Of two pairs of segments, take the one that the bilinear function has (asymptotic decider, Nielson and Hamann
-     * 1991): is the inside connected across the middle? Products of two are the same from both sides. */
+    /* Two pairs of segments are possible: take the one that the bilinear function has (asymptotic decider, Nielson
+     * and Hamann 1991): is the inside connected across the middle? Products of two are the same from both sides. */
     bool even = value[0] > 0;
     float product[2] = {value[0] * value[2], value[1] * value[3]};
     bool joined = n_crossings == 4 && product[even ? 0 : 1] > product[even ? 1 : 0];
@@ -249,8 +249,8 @@ static void add_side(const surface *s, int d, uint32_t cell, int side, segments 
     }
 }
 
-/* What a chunk of cells adds to the mesh: faces, and vertices in the middle of polygons, which faces name by numbers
- * from the mesh's own vertices on. */
+/* The part of the mesh from a chunk of cells: faces, and vertices in the middle of polygons, which faces name by
+ * numbers after the mesh's own vertices. */
 typedef struct chunk {
     uint32_t (*faces)[3];   /* [n_faces] */
     float (*middles)[3];    /* [n_middles] */
@@ -427,7 +427,7 @@ static splat_status join_all(surface *s, chunk *chunks, size_t n_chunks)
     return status;
 }
 
-/* What chunks hold, counted once they are made; *held is added to. */
+/* Counts the memory of the finished chunks and adds it to *held. */
 static splat_status count_held(poisson_job *job, const chunk *chunks, size_t n, uint64_t *held)
 {
     uint64_t bytes = 0;
