@@ -1,6 +1,6 @@
-/* The viewer's clients. What they want lies in mailboxes of one letter each; threads of theirs encode and send. Whoever
- * renders only ever waits for a mutex that is held for a few instructions, so that a slow client, or one that is gone,
- * slows nobody but itself. */
+/* The viewer's clients. Each has a mailbox with room for one request, and its own thread, which encodes and sends.
+ * The rendering thread waits only for a mutex that is held for a few instructions, so a client that is slow or gone
+ * slows only itself. */
 #include "io/picture/image_write.h"
 #include "viewer/clients.h"
 
@@ -126,7 +126,7 @@ bool splat_viewer_post(splat_viewer_client *client, const splat_viewer_message *
 
 /* ---------------------------------------------------------------- the renderer's side */
 
-/* Whether the client's last picture is an old one by now: it was full, it has arrived, and the model is another. */
+/* True if the client's last picture is out of date: it was complete, it has arrived, and the model has changed. */
 static bool is_stale(const splat_viewer *viewer, const splat_viewer_client *client, double now)
 {
     return client->has_sent && !client->sent.moving && client->sees && client->step != viewer->step &&

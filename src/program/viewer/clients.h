@@ -29,7 +29,7 @@ struct splat_viewer_client {
     splat_viewer *viewer;
     uint64_t number;           /* from 1 on */
     pthread_cond_t changed;    /* a picture has come or cannot be made, figures are new, or it is the end */
-    bool reads_figures;        /* of the training: `told` grows */
+    bool reads_figures;        /* figures of the training: `told` grows */
     bool is_closing, is_dead;  /* dead: nothing can be sent any more */
     bool sees;                 /* what it shows can be seen: pictures are made again as the model changes */
     bool has_wish, in_flight;  /* in flight: being rendered, encoded, sent, or not acknowledged */
@@ -48,7 +48,7 @@ bool splat_viewer_join(splat_viewer *viewer, splat_viewer_client *client);
  */
 void splat_viewer_leave(splat_viewer_client *client);
 void splat_viewer_forget(splat_viewer_client *client);
-/* What a client says. False: it is dead. */
+/* Handles a client's message. False: the client is dead. */
 bool splat_viewer_post(splat_viewer_client *client, const splat_viewer_message *message);
 
 /* Waits at most `seconds` for the newest wish of a client that has no picture on its way; clients take turns. What a
@@ -65,7 +65,8 @@ void splat_viewer_refuse(splat_viewer *viewer, const char *reason);
 void splat_viewer_tell_refusal(splat_viewer *viewer, const splat_context *context);
 /* How many there are; with the mutex. */
 int splat_viewer_count_clients(const splat_viewer *viewer);
-/* After status.n_changes has grown for the last time: waits at most `seconds` until all clients were told. */
+/* Waits at most `seconds` until all clients have received the last status; call it after the last growth of
+ * status.n_changes. */
 void splat_viewer_tell_all(splat_viewer *viewer, double seconds);
 
 #endif

@@ -14,7 +14,7 @@
 
 /* ---------------------------------------------------------------- bytes */
 
-/* Whether the socket is ready before `end`. False: the time is over, or everything must end. */
+/* Waits until the socket is ready. False: `end` has passed, or the server stops. */
 static bool wait_for(const splat_viewer_wire *wire, short events, double end)
 {
     for (;;) {

@@ -18,7 +18,7 @@ struct splat_viewer_mesh {
 splat_status splat_viewer_mesh_open(const splat_context *context, const char *path, splat_viewer_mesh **mesh,
                                     splat_error *error);
 void splat_viewer_mesh_close(splat_viewer_mesh *mesh);
-/* Whether there is such a picture of a mesh at all. */
+/* True if there is such a picture of a mesh. */
 bool splat_viewer_mesh_has(splat_viewer_kind kind);
 /* Colours of texture, vertices, or grey, float[3][height][width]. With a box (of the wish) faces with their centre
  * outside are not drawn. While the camera moves a pixel is one sample, else four. */

@@ -159,7 +159,7 @@ splat_camera splat_viewer_scale_camera(const splat_camera *camera, double factor
 
 /* ---------------------------------------------------------------- headers */
 
-/* Of "name", "name:port", "[address]" or "[address]:port": the length of what stands before the port; 0: neither. */
+/* The length of the name in "name", "name:port", "[address]" or "[address]:port"; 0: none of these. */
 static size_t name_length(const char *host)
 {
     size_t length = host[0] == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":");

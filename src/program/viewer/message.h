@@ -1,5 +1,5 @@
-/* What a client of the viewer says, checked, and the header of what it gets. Bytes from the network come in here only.
- */
+/* Checks and parses the messages of a client, and writes the header of its pictures. Bytes from the network enter only
+ * here. */
 #ifndef SPLAT_VIEWER_MESSAGE_H
 #define SPLAT_VIEWER_MESSAGE_H
 
@@ -18,7 +18,7 @@ typedef enum splat_viewer_kind {
     SPLAT_VIEWER_N_KINDS
 } splat_viewer_kind;
 
-/* What a client wants of the training. */
+/* Commands of a client to the training. */
 typedef enum splat_viewer_command {
     SPLAT_VIEWER_PAUSE, SPLAT_VIEWER_GO_ON, SPLAT_VIEWER_SAVE, SPLAT_VIEWER_STOP, SPLAT_VIEWER_N_COMMANDS
 } splat_viewer_command;
@@ -59,10 +59,10 @@ void splat_viewer_header_write(uint8_t header[SPLAT_VIEWER_HEADER_BYTES], uint32
                                int height, splat_viewer_kind kind, bool full);
 /* The camera with its sides multiplied by `factor`, 0 < factor <= 1; at least 16 pixels a side. */
 splat_camera splat_viewer_scale_camera(const splat_camera *camera, double factor);
-/* Whether a Host header names this machine by an address, as localhost, or as `own` (may be NULL): a page of another
- * site whose name was made to point here has that site's name in it. */
+/* True if a Host header names this machine: by an address, as localhost, or as `own` (may be NULL). If the name of
+ * another site was made to point to this machine, the header has that name. */
 bool splat_viewer_host_is_good(const char *host, const char *own);
-/* Whether an Origin header (NULL: none, no browser) is a page of that host. */
+/* True if an Origin header (NULL: none, no browser) is a page of that host. */
 bool splat_viewer_origin_is_good(const char *origin, const char *host);
 
 #endif

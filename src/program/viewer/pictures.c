@@ -30,7 +30,7 @@ static bool shows_colours(splat_viewer_kind kind)
     return kind == SPLAT_VIEWER_COLOR || kind == SPLAT_VIEWER_ERROR;
 }
 
-/* Of a map in the model's frame, its pixels. */
+/* Reads a map in the model's frame into the pixels of a picture. */
 static splat_status read_map(splat_model *model, const splat_camera *camera, splat_viewer_kind kind,
                              const splat_model_geometry *g, float *buffer, uint8_t *rgb, splat_error *error)
 {
@@ -85,7 +85,7 @@ static splat_status read_photo(splat_scene *scene, int32_t view, const splat_cam
     return status;
 }
 
-/* What was drawn against the photo of the wish's view. */
+/* Compares the rendered picture with the photo of the wish's view. */
 static splat_status compare(splat_viewer *viewer, const splat_viewer_wish *wish, const splat_camera *camera,
                             float *buffer, uint8_t *rgb, splat_error *error)
 {
@@ -109,7 +109,7 @@ static splat_status expose(splat_viewer *viewer, splat_model *model, int32_t ind
                               splat_exposures_find(&viewer->exposures, view->photo_name), view->crop, error);
 }
 
-/* What was drawn, to the host; an error as the loss compares them. */
+/* Reads the rendered picture to the host; an error picture compares as the loss does. */
 static splat_status read_kind(splat_viewer *viewer, splat_model *model, const splat_viewer_wish *wish,
                               const splat_camera *camera, const splat_model_geometry *g, float *buffer, uint8_t *rgb,
                               splat_error *error)
@@ -156,7 +156,8 @@ static splat_camera camera_of_view(const splat_scene *scene, const splat_viewer_
     return factor < 1 ? splat_viewer_scale_camera(own, factor) : *own;
 }
 
-/* What a picture costs: seconds of its Gaussians, however small it is, and of each pixel. False: none was made yet. */
+/* Estimates the cost of a picture: seconds for its Gaussians, independent of its size, and for each pixel. False: no
+ * picture was made yet. */
 static bool estimate_cost(const splat_viewer *viewer, double *fixed, double *pixel)
 {
     const double n_small = viewer->cost[0].pixels, n_full = viewer->cost[1].pixels;

@@ -28,7 +28,7 @@ void splat_viewer_curves_measure(splat_viewer_curves *c, const splat_viewer_meas
     c->measured[c->n_measured++] = *measured;
 }
 
-/* Of a number with so many digits, so that texts are short; NULL is no number. */
+/* A number rounded to this many digits, so that texts are short; NULL if it is not a number. */
 static json_t *number(double value, int digits)
 {
     if (!isfinite(value)) return json_null();

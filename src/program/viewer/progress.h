@@ -1,4 +1,4 @@
-/* What the viewer's clients are told of a training: figures of now, and curves. Plain data, and JSON of it. */
+/* The state of a training for the viewer's clients: current figures, and curves. Plain data, and its JSON. */
 #ifndef SPLAT_VIEWER_PROGRESS_H
 #define SPLAT_VIEWER_PROGRESS_H
 
@@ -26,7 +26,7 @@ typedef struct splat_viewer_saved {
 } splat_viewer_saved;
 
 typedef struct splat_viewer_status {
-    uint32_t n_changes;        /* told only when it has grown */
+    uint32_t n_changes;        /* clients receive it when it has grown */
     uint32_t n_stages;         /* scene and curves are new with each */
     char stage[32];            /* "train"; "": pictures of a splat, no training */
     char result[256];          /* how the training ended; "": it has not */

@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define NICENESS 10 /* of packing: whoever trains on the CPU comes first */
+#define NICENESS 10 /* of packing: a training on the CPU has priority */
 
 splat_status splat_viewer_offer(splat_viewer *viewer, const char *path, int iteration, const splat_model *model,
                                 const float background[3], splat_error *error)

@@ -34,7 +34,8 @@
 
 /* ---------------------------------------------------------------- pages */
 
-/* What the page may load and run. The drawer is a module, with WebAssembly and threads in data and blobs of its own. */
+/* The Content-Security-Policy of the page. The drawer is a module, with WebAssembly and threads in data and blobs of
+ * its own. */
 #if SPLATSMITH_HAS_EXPLORE
 #define SCRIPTS                                                                                                        \
     "script-src 'unsafe-inline' 'self' 'wasm-unsafe-eval' blob: data:; worker-src blob: data:; "                       \
@@ -138,7 +139,7 @@ static void answer_splat(splat_viewer *viewer, struct mg_connection *connection)
     splat_viewer_parcel_put(viewer, parcel);
 }
 
-/* What draws splats in the page. False: this build has none. */
+/* Sends the drawer of splats. False: this build has none. */
 static bool answer_drawer(struct mg_connection *connection)
 {
 #if SPLATSMITH_HAS_EXPLORE
@@ -244,7 +245,7 @@ static int on_log(const struct mg_connection *connection, const char *message)
     return 1; /* the library never prints */
 }
 
-/* Whether another program listens there. */
+/* True if another program listens there. */
 static bool is_busy(const char *host, int port)
 {
     const int s = port ? splat_viewer_listen(host, port) : -1;

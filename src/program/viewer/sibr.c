@@ -107,14 +107,14 @@ static bool read_request(const visitor *v, splat_sibr_request *request)
 
 /* ---------------------------------------------------------------- the picture */
 
-/* Whether the client has gone, or shall. */
+/* True if the client has gone, or must go. */
 static bool is_over(const visitor *v)
 {
     struct pollfd p[2] = {{v->sibr->wake, POLLIN, 0}, {v->socket, POLLRDHUP, 0}};
     return poll(p, 2, 0) > 0 && (p[0].revents || p[1].revents);
 }
 
-/* What was shown last will do: its model is not another one, or is not old yet. */
+/* True if the last picture is still good: its model is the same, or it is recent. */
 static bool is_shown(const visitor *v, const splat_sibr_request *request)
 {
     const splat_camera *a = &request->camera, *b = &v->shown.camera;

@@ -1,5 +1,5 @@
-/* What a viewer of the original 3D Gaussian splatting ("SIBR") asks for, checked. Bytes of its protocol come in here
- * only. */
+/* Checks and parses the requests of a viewer of the original 3D Gaussian splatting ("SIBR"). Bytes of its protocol
+ * enter only here. */
 #ifndef SPLAT_VIEWER_SIBR_REQUEST_H
 #define SPLAT_VIEWER_SIBR_REQUEST_H
 

@@ -1,4 +1,4 @@
-/* Where the viewer's page begins, from the splat and its scene. */
+/* Chooses the first camera of the viewer's page, from the splat and its scene. */
 #include "viewer/start_view.h"
 
 #include "base/compare.h"
@@ -52,7 +52,8 @@ static void measure_places(const places *p, float *storage, float center[3], flo
     *radius = n && storage[n / 2] > 0 ? 2 * storage[n / 2] : 1;
 }
 
-/* Of the splat or mesh, or without one of the scene's points: a splat in training needs no copy of itself for this. */
+/* Measures the splat or mesh, or without one the scene's points, so that a splat in training needs no copy of
+ * itself. */
 static splat_status measure(const splat_model *model, const splat_mesh *mesh, const splat_scene *scene, float center[3],
                             float *radius, splat_error *error)
 {

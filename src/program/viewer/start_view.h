@@ -1,4 +1,4 @@
-/* What the viewer's page is told once: where to begin, and the cameras of the scene. */
+/* The first message to the viewer's page: its first camera, and the cameras of the scene. */
 #ifndef SPLAT_VIEWER_START_VIEW_H
 #define SPLAT_VIEWER_START_VIEW_H
 
@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "splatsmith/scene.h"
 
-/* What the page shows. All but one of model, mesh and scene may be NULL. */
+/* The subject of the page. All but one of model, mesh and scene may be NULL. */
 typedef struct splat_viewer_subject {
     const char *title;
     const splat_model *model;

@@ -31,12 +31,12 @@ struct splat_viewer {
     char *saved_path;           /* of the splat that status.saved tells of; NULL: none */
     int n_fetches;              /* of it now */
     splat_viewer_parcel *parcel; /* a saved splat as pages get it; NULL: none has been asked for */
-    char *scene_path;           /* the folder of the scene, which SIBR's viewers are told; NULL: there is none */
+    char *scene_path;           /* the folder of the scene, which SIBR's viewers receive; NULL: none */
     splat_viewer_status status;
     splat_viewer_curves curves;
     uint32_t step;              /* of the training, after which pictures are made; 0: the model stays as it is */
     bool wants_save, wants_stop; /* a client asked, and nobody has obeyed yet */
-    const char *refused;        /* why the first request that was refused was; NULL: none was, or it was told */
+    const char *refused;        /* the reason of the first refused request; NULL: none, or already reported */
     bool has_refused;
 
     pthread_mutex_t packing;    /* held while a parcel is made; taken before the other one */

@@ -1,5 +1,5 @@
-/* The viewer beside a training: between two steps it notes their figures, obeys what clients ask, and makes pictures
- * within its share of the time. */
+/* The viewer during a training: between two steps it notes their figures, obeys clients, and makes pictures within its
+ * share of the time. */
 #include "base/clock.h"
 #include "scene/scene.h"
 #include "splatsmith/viewer.h"
@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define CREDIT_MOST 0.1      /* seconds that wait for somebody who begins to look */
-#define DEBT_MOST 0.3        /* seconds that answering a hand may run ahead; what is only made anew may not */
+#define DEBT_MOST 0.3        /* seconds of credit for answering a hand on the page; a plain refresh has none */
 #define MOVING_RATE 30       /* pictures a second of a camera that moves: smaller ones, so that the budget has room */
 #define MOVING_SMALLEST 0.25 /* of the side: a CPU makes fewer rather than smaller ones */
 #define RATE_SECONDS 5.0     /* the time constant of the steps a second */
@@ -164,7 +164,7 @@ static void offer_saved(splat_viewer *v, const char *path)
 
 /* ---------------------------------------------------------------- between two steps */
 
-/* What clients asked for since the last time; a pause lasts until somebody ends it. */
+/* Executes the requests of clients since the last call; a pause lasts until a client ends it. */
 static bool obey(splat_viewer *v)
 {
     pthread_mutex_lock(&v->mutex);
@@ -177,8 +177,8 @@ static bool obey(splat_viewer *v)
     return is_paused && !save && !splat_shards_is_stopped(v->trainer);
 }
 
-/* A picture that cannot be made ends no training. Below a memory limit it leaves nothing behind that training would
- * have to make room beside. */
+/* Renders a picture. A failure does not end the training. Below a memory limit the picture keeps no memory that the
+ * training would have to make room for. */
 static void make_picture(splat_viewer *v, const splat_viewer_job *job)
 {
     splat_error error;

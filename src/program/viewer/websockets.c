@@ -27,7 +27,7 @@ typedef struct page {
     splat_viewer_client client;
     splat_viewer_wire wire;
     pthread_t sender;
-    double told_at;            /* when client.told was sent */
+    double told_at;            /* time at which client.told was sent */
     double second;             /* when the second began in which ... */
     int n_messages;            /* ... so many messages came */
 } page;
@@ -101,7 +101,7 @@ static bool send_picture(page *p, const splat_viewer_wish *wish, uint32_t step, 
     return good;
 }
 
-/* The figures of the training; whoever renders is not waited for. */
+/* Sends the figures of the training, without waiting for a rendering thread. */
 static bool send_status(page *p, const splat_viewer_status *status, int n_clients)
 {
     char *text = splat_viewer_status_json(status, n_clients);
@@ -110,7 +110,7 @@ static bool send_status(page *p, const splat_viewer_status *status, int n_client
     return good;
 }
 
-/* Waits for a picture or the end, and at most until figures may be told. */
+/* Waits for a picture or the end, and at most until the next figures are due. */
 static void wait_for_work(page *p)
 {
     struct timespec end;

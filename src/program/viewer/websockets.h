@@ -7,7 +7,7 @@
 /* NULL, or why a request is refused; and what civetweb calls about WebSockets. user: the viewer. */
 struct mg_connection;
 const char *splat_viewer_refusal(splat_viewer *viewer, const struct mg_connection *connection);
-/* Whether a request has several Host headers: RFC 9112, 3.2, wants 400. */
+/* True if a request has several Host headers: RFC 9112, 3.2, demands status 400. */
 bool splat_viewer_has_hosts(const struct mg_connection *connection);
 int splat_viewer_on_connect(const struct mg_connection *connection, void *user);
 /* Returns when the client has gone: civetweb's own reader of frames gets nothing. */
