@@ -67,7 +67,7 @@ static void look(watch *w)
     gpu->throttled_thermal += now->throttle_thermal > 0;
 }
 
-/* Of the GPU; memory counts from the start. */
+/* Forgets the GPU's figures; memory counts from the start. */
 static void forget_gpu(watch *w)
 {
     memset(&w->gpu, 0, sizeof w->gpu);
@@ -92,7 +92,8 @@ static void watch_stop(watch *w)
     w->monitor = NULL;
 }
 
-/* What was true at the end: a new monitor's first sample, as the last one of the old may be a period old. */
+/* Takes the final figures from a new monitor's first sample, because the last sample of the old one may be a period
+ * old. */
 static splat_status watch_end(watch *w, const splat_trainer *t, splat_error *error)
 {
     watch_stop(w);
@@ -192,7 +193,7 @@ static splat_status warm_up(splat_trainer *t, const splat_bench_options *options
     return SPLAT_OK;
 }
 
-/* Of a training by several. */
+/* Takes the figures of the ranks. */
 static splat_status take_ranks(splat_trainer *t, splat_bench_result *result, splat_error *error)
 {
     size_t n;
@@ -261,7 +262,7 @@ static splat_status evaluate(splat_trainer *t, splat_lpips *lpips, splat_bench_r
     return SPLAT_OK;
 }
 
-/* ---------------------------------------------------------------- stages beside their limits */
+/* ---------------------------------------------------------------- stages and their limits */
 
 /* Best of a few copies; the bandwidth that bounds every memory-bound stage. */
 static splat_status measure_copy(splat_backend *b, double *gb_per_s, splat_error *error)

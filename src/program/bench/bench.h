@@ -23,9 +23,9 @@ typedef struct splat_bench_memory {
     size_t allocated_bytes;  /* in use in named blocks at the end of the phase */
     size_t named_bytes;      /* reserved for them, then */
     size_t peak_bytes;       /* the most that was reserved */
-    size_t overhead_bytes;   /* what the driver holds for the process beside them; 0 on the CPU */
+    size_t overhead_bytes;   /* the driver's memory for the process, outside the blocks; 0 on the CPU */
     double process_bytes;    /* the most that the driver counted for the process, sampled 4 times a second; NaN: it
-                              * does not tell */
+                                does not tell */
 } splat_bench_memory;
 
 /* The GPU while training was measured. Numbers are NaN where the driver does not tell. */
@@ -72,7 +72,7 @@ typedef struct splat_bench_result {
     double host_bytes, host_peak_bytes; /* resident memory of the process: the most seen while training, and ever */
     splat_bench_gpu gpu;
     splat_metrics quality;   /* of the test views after the measured steps, renders rounded to 8 bits; n_views may be
-                              * 0 */
+                                0 */
     double evaluation_seconds;
     double copy_gb_per_s;    /* bytes read plus bytes written by a large copy on the device; 0: no room for one */
     size_t n_stages;         /* 0 when they were not asked for */

@@ -6,19 +6,19 @@
 
 typedef struct splat_bench_comparison {
     double change, change_low, change_high;      /* of the mean time: +0.05 is 5 % slower; 95 % confidence interval, NaN
-                                                  * when either has too few times */
+                                                    when either has too few times */
     double speedup, speedup_low, speedup_high;   /* baseline's time over the candidate's */
     double seconds_saved;                        /* of 30,000 steps */
     bool is_significant;                         /* the interval does not hold "no change" */
     double quality_loss;                         /* the largest relative loss among PSNR, SSIM and, when both have it
-                                                  * of the same network, LPIPS; negative: all are better; NaN: one has
-                                                  * no quality */
+                                                    of the same network, LPIPS; negative: all are better; NaN: one has
+                                                    no quality */
 } splat_bench_comparison;
 
 /* The speed alone, of two rows for example: quality_loss is NaN. */
 void splat_bench_compare_times(const splat_bench_times *baseline, const splat_bench_times *candidate,
                                splat_bench_comparison *comparison);
-/* Of two results of training. */
+/* Compares two results of training. */
 void splat_bench_compare(const splat_bench_record *baseline, const splat_bench_record *candidate,
                          splat_bench_comparison *comparison);
 

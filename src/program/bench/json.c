@@ -265,7 +265,7 @@ static void put_rank_memory(object rank, const splat_rank_memory *m)
     put_count(o, "other_bytes", m->other);
 }
 
-/* Of a training by several; else an empty list. */
+/* Writes the figures of the ranks; without ranks an empty list. */
 static void put_ranks(object root, const splat_bench_result *r)
 {
     json_t *list = json_array();

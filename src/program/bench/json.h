@@ -5,14 +5,14 @@
 #include "bench/bench.h"
 #include "bench/throughput.h"
 
-/* What a result is to be found by later; each may be NULL. */
+/* Texts that identify a result later; each may be NULL. */
 typedef struct splat_bench_note {
     const char *command;     /* how the program was called */
     const char *label;       /* its name in tables instead of its folder's */
     const char *notes;       /* a sentence for the reader */
 } splat_bench_note;
 
-/* Whether a result can be written to `path`, as the functions below take it: to be asked before an hour is measured.
+/* Checks that a result can be written to `path`, as the functions below take it; call it before a long measurement.
  * Creates the folder. Errors: IO, MEMORY. */
 splat_status splat_bench_check_output(const char *path, splat_error *error);
 /* Writes a result with environment, scene and options. A path that ends in ".json" is the file; any other is a folder,

@@ -1,4 +1,4 @@
-/* What the files that write, read, compare and tabulate benchmarks share. */
+/* Types shared by the files that write, read, compare and tabulate benchmarks. */
 #ifndef SPLAT_BENCH_RECORD_H
 #define SPLAT_BENCH_RECORD_H
 
@@ -14,7 +14,7 @@ typedef struct splat_bench_figures {
     const char *name;        /* of its folder, or of its file; the record owns all strings */
     const char *mode;        /* "training"; "data" and "render" have scene, device and rows only */
     const char *scene, *device;
-    splat_bench_times step;  /* ms, computed anew from the single times */
+    splat_bench_times step;  /* ms, computed again from the single times */
     double iterations_per_second, seconds_to_30k;
     double n_gaussians;      /* at the end */
     double loss, mean_opacity; /* of the measured steps, at the end; NaN: not in the file */
@@ -44,7 +44,7 @@ struct splat_bench_record {
     splat_bench_figures figures; /* strings point into the two above */
 };
 
-/* Whether a path names a JSON file, and not a folder for one. */
+/* True if a path names a JSON file, and not a folder for one. */
 bool splat_bench_is_json(const char *path);
 
 #endif

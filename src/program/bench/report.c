@@ -102,7 +102,7 @@ static const char legend[] =
     "VRAM: the most reserved in named blocks. -: not measured. The verdict compares with the row before; another "
     "machine, scene or size cannot be compared.";
 
-/* What is to be known of a row: what it was measured with that the row before was not, and its clocks. */
+/* Notes of a row: settings that differ from those of the row before, and its clocks. */
 typedef struct note_list {
     FILE *out;
     void (*put)(FILE *out, const char *text);

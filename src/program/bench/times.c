@@ -1,8 +1,8 @@
-/* What many times say: percentiles, and how sure the mean is.
+/* Statistics of many times: percentiles, and the error of the mean.
  *
  * Times of neighbouring steps resemble each other (the model grows, clocks drift), so that s / sqrt(n) would promise
  * far too much. Means of long enough batches are nearly independent (Law, Kelton, "Simulation Modeling and Analysis",
- * batch means): their scatter tells the error of the mean. A trend over the run makes the interval wider. */
+ * batch means): their scatter gives the error of the mean. A trend over the run makes the interval wider. */
 #include "bench/times.h"
 #include "base/compare.h"
 
@@ -38,7 +38,7 @@ static double mean_of(const double *values, size_t n)
     return sum / (double)n;
 }
 
-/* Of single values, n - 1 in the denominator. */
+/* The standard deviation of single values, n - 1 in the denominator. */
 static double deviation_of(const double *values, size_t n, double mean)
 {
     double sum = 0;

@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "splatsmith/core.h"
 
-/* What n times say, in their unit. Percentiles interpolate between neighbours. The interval of the mean comes from
- * batch means, as times of neighbouring steps resemble each other: consecutive times are averaged in up to 20 batches
- * of at least 10 (4 batches when there are fewer), and Student's t is applied to those. */
+/* Statistics of n times, in their unit. Percentiles interpolate between neighbours. The interval of the mean comes from
+ * batch means, because times of neighbouring steps are similar: consecutive times are averaged in up to 20 batches of
+ * at least 10 (4 batches if there are fewer), and Student's t is applied to the batches. */
 typedef struct splat_bench_times {
     size_t n;
     double mean, median, min, max, p95, p99;
