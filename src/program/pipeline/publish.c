@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Where a file system has no hard links. */
+/* Copies a file, for file systems without hard links. */
 static bool copy_file(const char *from, const char *to)
 {
     enum { CHUNK = 1 << 20 };

@@ -142,7 +142,7 @@ static bool mesh_results(const splat_pipeline_state *p, const char *folder, json
     return json_array_size(meshes) > 0;
 }
 
-/* The mesh that lies beside a splat. */
+/* Adds the figures of the mesh next to a splat. */
 static bool bound_mesh_results(const splat_pipeline_state *p, json_t *results)
 {
     char path[SPLAT_PIPELINE_PATH];

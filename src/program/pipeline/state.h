@@ -21,10 +21,10 @@ typedef struct splat_pipeline_state {
     bool is_bound; /* the splat's Gaussians are bound to the mesh, which lies in the splat's folder */
 } splat_pipeline_state;
 
-/* What a stage leaves to those after it, as bits. */
+/* Results of a stage for later stages, as bits. */
 enum {
     SPLAT_PIPELINE_SPLAT = 1, /* a model folder, with checkpoints to go on from */
-    SPLAT_PIPELINE_MESH = 2,  /* meshes: in the stage's folder, or beside the splat */
+    SPLAT_PIPELINE_MESH = 2,  /* meshes: in the stage's folder, or next to the splat */
     SPLAT_PIPELINE_FILES = 4  /* what the user wanted: all files in the stage's folder */
 };
 
