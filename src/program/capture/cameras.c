@@ -408,7 +408,8 @@ static splat_status report(splat_cameras_work *work, splat_cameras_info *info, s
 
 /* ---------------------------------------------------------------- all of it */
 
-/* What a run that was killed between a stage and its note left: unfinished files, and folders of unfinished work. */
+/* Deletes the traces of a run that was killed between a stage and its note: unfinished files, and folders of unfinished
+ * work. */
 static splat_status tidy(const splat_cameras_work *work, splat_error *error)
 {
     char *frames = splat_format("%s.partial", work->images);

@@ -1,4 +1,4 @@
-/* What several parts of finding cameras do. */
+/* Functions that several parts of finding cameras share. */
 #include "capture/cameras_parts.h"
 #include "io/colmap/colmap_read.h"
 

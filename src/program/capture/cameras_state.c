@@ -24,7 +24,7 @@ static splat_status fail_memory(splat_error *error)
 
 /* ---------------------------------------------------------------- the folder */
 
-/* What another program, or the user, would have made. */
+/* Refuses a folder whose scene another program, or the user, made. */
 static splat_status refuse_other_scene(const splat_cameras_work *work, splat_error *error)
 {
     static const char *const names[] = {"sparse", "database.db", "transforms.json", "transforms_train.json"};

@@ -20,7 +20,7 @@ splat_status splat_cameras_state_write(const splat_cameras_work *work, splat_err
 
 /* Takes a note back, and writes the file. */
 splat_status splat_cameras_state_forget(splat_cameras_work *work, const char *stage, splat_error *error);
-/* Deletes the database, with what SQLite writes beside it. */
+/* Deletes the database, and SQLite's files next to it. */
 splat_status splat_cameras_delete_database(const splat_cameras_work *work, splat_error *error);
 
 #endif

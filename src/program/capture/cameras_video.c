@@ -72,7 +72,7 @@ static splat_status take(splat_cameras_work *work, const char *video_path, const
     return check_count(choice, video_path, partial, error);
 }
 
-/* What the frames are made of; malloc'd. */
+/* Describes the source of the frames; malloc'd. */
 static char *describe(const splat_cameras_work *work, const char *video)
 {
     struct stat status;

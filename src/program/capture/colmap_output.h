@@ -1,4 +1,4 @@
-/* What COLMAP's lines mean: how far a stage is, and why it failed. Versions 3.6 to 4.1. */
+/* Interprets COLMAP's output: the progress of a stage, and the reason of a failure. Versions 3.6 to 4.1. */
 #ifndef SPLAT_CAPTURE_COLMAP_OUTPUT_H
 #define SPLAT_CAPTURE_COLMAP_OUTPUT_H
 
@@ -9,7 +9,7 @@
  * "Registering image #4 (12)" of n_photos. */
 double splat_colmap_line_progress(const char *line, size_t n_photos);
 
-/* What to do about a failure, beside telling it. */
+/* The reaction to a failure, in addition to its report. */
 typedef enum splat_colmap_fault {
     SPLAT_COLMAP_NO_FAULT,
     SPLAT_COLMAP_FAULT_GPU,        /* worth a second try without one */
@@ -25,9 +25,9 @@ typedef enum splat_colmap_fault {
 
 /* The fault that a line tells of. */
 splat_colmap_fault splat_colmap_line_fault(const char *line);
-/* Of two faults the one that explains more. */
+/* Returns the fault that explains more. */
 splat_colmap_fault splat_colmap_worse_fault(splat_colmap_fault a, splat_colmap_fault b);
-/* What it means and what to do, as the end of a sentence; NULL for SPLAT_COLMAP_NO_FAULT. */
+/* The meaning of a fault and the remedy, as the end of a sentence; NULL for SPLAT_COLMAP_NO_FAULT. */
 const char *splat_colmap_fault_advice(splat_colmap_fault fault);
 
 #endif

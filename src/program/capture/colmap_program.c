@@ -99,7 +99,7 @@ void splat_words_add(splat_words *words, const char *word)
     items[words->n] = NULL;
 }
 
-/* Whether the help lists "--NAME" as a whole word. */
+/* True if the help lists "--NAME" as a whole word. */
 static bool lists(const char *help, const char *name, size_t length)
 {
     for (const char *at = strstr(help, "--"); at; at = strstr(at + 2, "--")) {

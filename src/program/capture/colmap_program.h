@@ -10,7 +10,7 @@ typedef struct splat_colmap_program {
     bool has_cuda;    /* it says so */
 } splat_colmap_program;
 
-/* What COLMAP finds beside the variables of this process: it needs no display. For splat_process. */
+/* Additional environment variables for COLMAP, which needs no display. For splat_process. */
 extern const char *const splat_colmap_environment[];
 
 /* tick as for splat_process. IO: there is no such program, or it is no COLMAP. Free it in every case. */
@@ -18,7 +18,7 @@ splat_status splat_colmap_program_open(const char *name, bool (*tick)(void *user
                                        splat_colmap_program *program, splat_error *error);
 void splat_colmap_program_free(splat_colmap_program *program);
 
-/* What `colmap COMMAND -h` prints; malloc'd. IO: the program does not know the command. */
+/* Runs `colmap COMMAND -h` and returns its output; malloc'd. Errors: IO (the program does not know the command). */
 splat_status splat_colmap_help(const splat_colmap_program *program, const char *command, bool (*tick)(void *user),
                                void *user, char **help, splat_error *error);
 

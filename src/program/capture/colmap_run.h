@@ -17,7 +17,7 @@ typedef struct splat_colmap_end {
  * STOPPED, IO: it could not be started or the log not be written. */
 splat_status splat_colmap_run(const splat_cameras_work *work, const char *stage, const splat_words *words,
                               splat_colmap_end *end, splat_error *error);
-/* The error of a bad end, which names the log; its last lines are told as a notice. */
+/* Makes the error of a failed command, which names the log, and logs its last lines as a notice. */
 splat_status splat_cameras_fail(const splat_cameras_work *work, const char *command, const splat_colmap_end *end,
                                splat_error *error);
 

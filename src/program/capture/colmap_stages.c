@@ -20,7 +20,7 @@
 #define GAP 2              /* numbers are, on average, at most so far apart */
 #define MAX_DIGITS 18
 
-/* Of a photo. */
+/* Features of a photo. */
 static int max_features(const splat_cameras_work *work)
 {
     switch (work->quality) {
@@ -86,7 +86,7 @@ void splat_cameras_suggest_matcher(const splat_cameras_work *work)
 
 #define TENTH 10          /* of photos in a sequence, every so many-th is compared with all of these */
 #define MANY_PHOTOS 300   /* more take long one after the other */
-#define LEAST_MODEL 10    /* photos of a model that COLMAP keeps, unless it is told otherwise */
+#define LEAST_MODEL 10    /* the least number of photos in a model that COLMAP keeps by default */
 
 typedef struct stage_command {
     const char *stage, *command;
@@ -144,7 +144,7 @@ static splat_status run(const splat_cameras_work *work, const stage_command *c, 
     return splat_colmap_run(work, c->stage, &c->words, end, error);
 }
 
-/* Whether a bad end is worth another try without the GPU; then it is not used any more. */
+/* True if a failed stage deserves another try without the GPU, which is then not used any more. */
 static bool give_up_gpu(splat_cameras_work *work, const splat_colmap_end *end)
 {
     if (end->is_good || !work->use_gpu) return false;
@@ -155,7 +155,7 @@ static bool give_up_gpu(splat_cameras_work *work, const splat_colmap_end *end)
 
 /* ---------------------------------------------------------------- features */
 
-/* Of the longer side, in pixels. */
+/* The longer side, in pixels. */
 static const char *max_image_size(splat_camera_quality quality)
 {
     if (quality == SPLAT_CAMERA_QUALITY_LOW) return "1000";
@@ -323,7 +323,7 @@ splat_status splat_cameras_match(splat_cameras_work *work, splat_error *error)
 
 /* ---------------------------------------------------------------- the mapper */
 
-/* What is asked of the pair of photos that a model begins with: COLMAP's own demands, then less. */
+/* Demands on the pair of photos that a model begins with: first COLMAP's own, then weaker ones. */
 static const struct {
     const char *inliers, *degrees;
 } demands[] = {{NULL, NULL}, {"50", "4"}, {"50", "2"}};
@@ -365,7 +365,7 @@ static bool has_model(const char *folder)
     return found;
 }
 
-/* Whether all cameras are looked for at once. IO: that was asked for, and COLMAP cannot. */
+/* Decides if all cameras are found at once. Errors: IO (the user asked for it, and COLMAP cannot do it). */
 static splat_status choose_mapper(const splat_cameras_work *work, bool *is_global, splat_error *error)
 {
     const splat_photo_list *photos = &work->photos;

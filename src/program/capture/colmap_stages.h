@@ -6,7 +6,7 @@
 
 /* A notice when all pairs take long and the names say that neighbours would do. */
 void splat_cameras_suggest_matcher(const splat_cameras_work *work);
-/* Whether the names are numbered in order, as those of frames and of a camera: one beginning, then numbers that rise
+/* True if the names are numbered in order, as those of frames and of a camera: the same beginning, then rising numbers
  * with few gaps. */
 bool splat_names_are_sequence(char *const *names, size_t n);
 

@@ -328,7 +328,7 @@ static char *make_filter(const splat_video *video, const splat_frame_choice *cho
     return NULL;
 }
 
-/* Whether the answer to a question has a word. */
+/* Sets *found to true if the answer to a question has a word. */
 static splat_status has_word(const char *option, const char *topic, const char *word, video_run *r, bool *found,
                              splat_error *error)
 {

@@ -13,10 +13,10 @@ typedef struct splat_video {
     bool is_hdr;      /* its colours must be brought into those of a usual picture */
 } splat_video;
 
-/* Whether the name ends as that of a video. */
+/* True if the name has the ending of a video. */
 bool splat_is_video_name(const char *name);
 
-/* Told from time to time; fraction 0 to 1. False stops. */
+/* Called from time to time; fraction 0 to 1. False stops. */
 typedef bool (*splat_video_tick)(void *user, double fraction);
 
 /* Asks ffprobe; n_frames as in splat_cameras_options. IO: ffmpeg or ffprobe is missing, or cannot read it. FORMAT:
