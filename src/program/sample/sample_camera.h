@@ -23,8 +23,8 @@ void splat_sample_camera_roll(splat_sample_camera *camera, double angle);
 splat_vec3 splat_sample_camera_ray(const splat_sample_camera *camera, double u, double v);
 /* The pixel in which a place before the camera is seen; false: the lens does not see it. */
 bool splat_sample_camera_pixel(const splat_sample_camera *camera, splat_vec3 place, double pixel[2]);
-/* Whether a place stands in the frame and, with a normal, faces the camera; *direction and *distance are those of the
- * line of sight. */
+/* True if a place is in the frame and, with a normal, faces the camera; *direction and *distance are those of the line
+ * of sight. */
 bool splat_sample_camera_faces(const splat_sample_camera *camera, splat_vec3 place, splat_vec3 normal,
                                splat_vec3 *direction, double *distance);
 /* (w, x, y, z) of the rotation. */

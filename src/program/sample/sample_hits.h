@@ -1,4 +1,4 @@
-/* Where rays meet slabs and boxes around the local origin, for all ray-traced scenes. */
+/* Intersections of rays with slabs and boxes around the local origin, for all ray-traced scenes. */
 #ifndef SPLAT_SCENE_SAMPLE_HITS_H
 #define SPLAT_SCENE_SAMPLE_HITS_H
 

@@ -28,7 +28,7 @@ static bool sees(const splat_sample_work *s, int camera, const splat_point *poin
                       : !splat_sample_is_occluded(&s->world, c->center, direction, HIDDEN * distance);
 }
 
-/* Of the photos that see a point, the first from a photo on that is drawn. */
+/* Finds the photos that see a point, beginning at a random photo. */
 static int find_track(const splat_sample_work *s, const splat_point *point, size_t index, uint32_t *ids, float *places)
 {
     const int n_cameras = s->options->n_cameras;

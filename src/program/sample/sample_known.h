@@ -1,5 +1,5 @@
-/* What other programs know of the built-in scenes' depth: tracks of the points, as structure from motion finds them,
- * and maps of inverse depth with depth_params.json, as users of 3DGS have them. */
+/* Known depth of the built-in scenes, in the files of other programs: tracks of the points, as from structure from
+ * motion, and maps of inverse depth with depth_params.json in the layout of 3DGS. */
 #ifndef SPLAT_SAMPLE_KNOWN_H
 #define SPLAT_SAMPLE_KNOWN_H
 

@@ -95,7 +95,7 @@ static splat_part make_thing(splat_dice *dice, int which, double x, double z)
     return part;
 }
 
-/* Of 0.01 to 0.02 thickness, upright. */
+/* Adds an upright plate, 0.01 to 0.02 thick. */
 static void add_plate(splat_parts *parts, splat_dice *dice, double x, double z)
 {
     splat_part plate = {.shape = SPLAT_PART_BOX, .kind = SPLAT_PART_THIN};

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "splatsmith/sample.h"
 
-/* Whether every number of the options is possible. ARGUMENT, naming the first that is not. */
+/* Checks the range of every number. Errors: ARGUMENT (names the first that is out of range). */
 splat_status splat_sample_options_check(const splat_sample_options *options, splat_error *error);
 
 #endif

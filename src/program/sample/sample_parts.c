@@ -363,13 +363,13 @@ static splat_vec3 surface_color(const splat_parts *parts, const splat_parts_hit 
 
 /* ---------------------------------------------------------------- light */
 
-/* What a wall at this distance, that the surface does not belong to, takes of the light without direction. */
+/* The part of the ambient light that a wall at this distance takes away; the surface does not belong to the wall. */
 static double corner(double distance, double facing)
 {
     return 1 - 0.3 * exp(-fmax(distance, 0) / 0.35) * (1 - fabs(facing));
 }
 
-/* Of a room: darker towards its corners, as less light comes back from them. */
+/* The shade of a room: darker towards its corners, because less light comes back from them. */
 static double room_shade(splat_vec3 room, splat_vec3 p, splat_vec3 n)
 {
     if (room.x <= 0) return 1;

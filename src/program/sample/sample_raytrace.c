@@ -96,7 +96,7 @@ static double box_distance(splat_vec3 half, splat_vec3 p)
     return sqrt(ox * ox + oy * oy + oz * oz) + fmin(fmax(x, fmax(y, z)), 0);
 }
 
-/* Of a finite cylinder around y. */
+/* The distance to a finite cylinder around y. */
 static double cylinder_distance(double radius, double half_height, splat_vec3 p)
 {
     double side = sqrt(p.x * p.x + p.z * p.z) - radius, cap = fabs(p.y) - half_height;
@@ -393,7 +393,7 @@ static splat_vec3 surface_color(const splat_sample_world *world, const splat_sam
 
 /* ---------------------------------------------------------------- light */
 
-/* What the big shapes, taken as balls, hide of the sky: n.d r^2 / d^2 of a ball of radius r at distance d. */
+/* The part of the sky that the big shapes, as balls, hide: n.d r^2 / d^2 for a ball of radius r at distance d. */
 static double sky_visibility(const splat_sample_world *world, const splat_sample_hit *hit)
 {
     static const struct { splat_sample_shape shape; double radius; } balls[] = {
@@ -419,7 +419,7 @@ splat_vec3 splat_sample_backdrop(const splat_sample_world *world, splat_vec3 p)
     return splat_vec3_scale(color, 0.55 + 0.6 * cloth + 0.35 * weave);
 }
 
-/* Where a ray that met nothing ends: origin lies inside the ball. */
+/* The colour of a ray that met nothing; its origin lies inside the ball. */
 static splat_vec3 background(const splat_sample_world *world, splat_vec3 origin, splat_vec3 direction)
 {
     double b = splat_vec3_dot(origin, direction);

@@ -6,7 +6,7 @@
 static const double pi = 3.14159265358979323846;
 static const double half_x = 3, half_z = 2, room_height = 3;
 
-/* What is being furnished: mirror is -1 or 1 along x and z, by the seed. */
+/* The room to furnish: mirror is -1 or 1 along x and z, by the seed. */
 typedef struct room {
     splat_parts *parts;
     splat_dice dice;

@@ -146,8 +146,8 @@ static void draw_exposure(const splat_sample_options *options, int picture, doub
         drawn[k] = spread * (2 * (double)splat_uniform(r.x[k]) - 1) / (k ? BALANCE_PART : 1);
 }
 
-/* That of a picture, less the mean of those that are trained on: what these share nobody can know from them, and a
- * splat would be that much brighter than the scene without gains. */
+/* The exposure of a picture, less the mean of the training pictures. A trainer cannot know the mean; with it a splat
+ * would be brighter than the scene without gains. */
 static splat_photo_exposure exposure_of(const splat_sample_options *options, int picture)
 {
     double drawn[3], other[3], sums[3] = {0};
@@ -367,7 +367,7 @@ static void set_wide_fisheye(splat_lens *lens)
     lens->fx = lens->fy = 0.5 * lens->width / (half * (1 + t * (k[0] + t * (k[1] + t * (k[2] + t * k[3])))));
 }
 
-/* Whether a lens, of a focal length of its own, shows all that the pinhole camera of focal length `focal` does. */
+/* True if a lens with its own focal length shows everything that the pinhole camera of focal length `focal` shows. */
 static bool shows_as_much(const splat_lens *lens, double focal)
 {
     const int n = 64;
@@ -395,8 +395,8 @@ static void widen(splat_lens *lens)
     }
 }
 
-/* The focal length is that of the pinhole camera, or as much less as makes the photo show what that does, but where
- * the model sees everything; the principal point is a little beside the middle. */
+/* Sets the lens. Its focal length is that of the pinhole camera, or less, so that the photo shows everything that the
+ * pinhole camera shows (except a model that sees everything); the principal point is slightly off the middle. */
 static void set_lens(splat_sample_work *s)
 {
     const splat_sample_options *options = s->options;

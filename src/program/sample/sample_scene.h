@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "splatsmith/sample.h"
 
-/* What splat_sample_write does. The same options give the same bytes for any number of threads. On failure everything
- * that was written is removed again. */
+/* Implements splat_sample_write. The same options give the same bytes for any number of threads. After a failure it
+ * removes every file that it wrote. */
 splat_status splat_sample_scene_write(const char *folder, const splat_sample_options *options, int threads,
                                       splat_error *error);
 

@@ -13,7 +13,7 @@ static const double pi = 3.14159265358979323846;
 enum { ENOUGH_CAMERAS = 3 };
 #define BACKDROP_SHARE 8 /* every eighth point of photos with a backdrop lies on it */
 
-/* Of a part, for structure from motion: points a unit of area and of edges. A plain surface has almost none. */
+/* Points of a part for structure from motion, a unit of area and of edges. A plain surface has almost none. */
 static const double textured_points = 1, plain_points = 0.005, edge_points = 0.02;
 
 static double unit(uint32_t word)
@@ -36,7 +36,7 @@ int splat_sample_parts_seen(const splat_sample_work *s, splat_vec3 position, spl
     return n;
 }
 
-/* What a draw chooses from: a weight for each part's surface, and for its edges. */
+/* The weights of a random choice: one for each part's surface, and one for its edges. */
 typedef struct choice {
     double surfaces[SPLAT_PARTS_MAX], edges[SPLAT_PARTS_MAX], total;
 } choice;
