@@ -1,4 +1,4 @@
-/* What every handle of a context shares: the backend and where log lines go. */
+/* The part of a context that every handle shares: the backend and the receiver of log lines. */
 #ifndef SPLAT_BASE_CONTEXT_H
 #define SPLAT_BASE_CONTEXT_H
 

@@ -31,7 +31,8 @@ splat_status splat_save_open(splat_save *save, const char *path, splat_error *er
 splat_status splat_save_commit(splat_save *save, splat_error *error);
 /* Gives the save up and removes the temporary. Harmless after commit. */
 void splat_save_abort(splat_save *save);
-/* Whether an output can be written, before the work that makes it: its folder must exist. What is there stays. */
+/* Checks that an output can be written, before the work that makes it: its folder must exist. An existing file does not
+ * change. */
 splat_status splat_save_check(const char *path, splat_error *error);
 /* The three steps for a buffer in memory. */
 splat_status splat_file_write(const char *path, const void *data, size_t size, splat_error *error);

@@ -1,4 +1,4 @@
-/* Where modules are looked for, and how they are opened. */
+/* Finds and opens modules. */
 #include "base/module.h"
 
 #include "base/file.h"

@@ -4,7 +4,7 @@
 
 #include "splatsmith/core.h"
 
-/* What the driver (NVML) tells of a GPU. NaN: it does not tell. */
+/* The driver's (NVML's) figures of a GPU. NaN: unknown. */
 typedef struct splat_gpu_sample {
     bool present;            /* false: no GPU is watched, and every number is NaN */
     char name[96];
@@ -32,7 +32,7 @@ typedef struct splat_monitor_sample {
     double process_virtual_delta_bytes; /* of virtual memory, since the sample before */
     double process_read_bytes_per_s, process_write_bytes_per_s; /* storage; NaN for another user's process */
     double spill_bytes;      /* growth of the process's memory and swap since the GPU's memory became full, 0 while it
-                              * is not: what no longer fits there is being kept on the host */
+                                is not: what no longer fits there is being kept on the host */
     double cpu_percent;      /* of all CPUs of the machine */
     double ram_used_bytes, ram_total_bytes, ram_percent; /* of the machine; used: not available to programs */
     double disk_read_bytes_per_s, disk_write_bytes_per_s, net_received_bytes_per_s, net_sent_bytes_per_s;

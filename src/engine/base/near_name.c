@@ -5,7 +5,7 @@
 
 #define LENGTH_MAX 64
 
-/* Of two short names, one row at a time. */
+/* The edit distance of two short names, one row at a time. */
 static size_t edit_distance(const char *a, const char *b)
 {
     size_t n = strlen(b), row[LENGTH_MAX + 1];

@@ -1,4 +1,4 @@
-/* What follows from the rows of a table of options, for any struct of options. */
+/* Functions of a table of options, for any struct of options. */
 #include "base/option_table.h"
 
 #include <math.h>

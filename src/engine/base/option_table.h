@@ -29,7 +29,7 @@ typedef struct splat_option_row {
     const char *words; /* of a CHOICE, with bars between; else NULL */
 } splat_option_row;
 
-/* Where an option of a run is kept: see splatsmith/scene_options.def. */
+/* The place where an option of a run is kept: see splatsmith/scene_options.def. */
 typedef enum splat_option_saved {
     SPLAT_SAVED_NOWHERE,
     SPLAT_SAVED_CHECKPOINT,
@@ -100,9 +100,9 @@ size_t splat_option_bytes(splat_option_kind kind);
 
 /* The row of a name; NULL: there is none. */
 const splat_option *splat_option_find(const splat_option_table *table, const char *name);
-/* Whether the struct has the default of an option, or the 0 that means it. */
+/* True if the struct has the default of an option, or the 0 that means it. */
 bool splat_option_is_default(const splat_option *option, const void *options);
-/* Whether a number is in the option's range; the limits are rounded as the field is. */
+/* True if a number is in the option's range; the limits are rounded as the field is. */
 bool splat_option_takes(const splat_option *option, double value);
 /* For an _init_sized: the caller's struct of `size` bytes gets the defaults, as far as it reaches; all else in it
  * becomes zero. */

@@ -81,7 +81,7 @@ static void keep_part(strays *s, int b, uint32_t begin, uint32_t end, uint32_t l
     s->n[b] = end > begin ? end - begin : 0;
 }
 
-/* Where the k-th of them is, with its block and how many of that follow. */
+/* Finds the k-th stray, with its block and the number of strays that follow in the block. */
 static uint32_t find_stray(const strays *s, uint32_t k, int *block)
 {
     for (*block = 0; k >= s->n[*block]; ++*block) k -= s->n[*block];

@@ -31,14 +31,15 @@ typedef struct splat_point_tree {
 
 /* Bytes of a tree: about 20 a point. Nothing else is allocated. */
 size_t splat_point_tree_bytes(uint32_t n);
-/* Of a copy of points[n][3], in memory of the caller (splat_point_tree_bytes, aligned to 4), which must outlive the
- * tree. Threads >= 1; the tree does not depend on them. Errors: ARGUMENT (a coordinate that is not finite). */
+/* Builds a tree over a copy of points[n][3], in memory of the caller (splat_point_tree_bytes, aligned to 4), which
+ * must outlive the tree. threads >= 1; the tree does not depend on them. Errors: ARGUMENT (a coordinate that is not
+ * finite). */
 splat_status splat_point_tree_build(splat_point_tree *tree, const float *points, uint32_t n, void *memory, int threads,
                                     splat_error *error);
 /* The same in memory of its own; 0 <= n < 2^32 - 1. On failure there is nothing to free. Errors: ARGUMENT, MEMORY. */
 splat_status splat_point_tree_make(splat_point_tree *tree, const float *points, size_t n, int threads,
                                    splat_error *error);
-/* Of a tree from splat_point_tree_make, or a zeroed one. */
+/* Frees a tree from splat_point_tree_make, or a zeroed one. */
 void splat_point_tree_free(splat_point_tree *tree);
 
 /* The k nearest points to a place, nearest first, equal distances by index; the point with the index `skip`
@@ -47,8 +48,8 @@ void splat_point_tree_free(splat_point_tree *tree);
  * number of threads may ask at once. */
 void splat_point_tree_nearest(const splat_point_tree *tree, const float place[3], uint32_t k, uint32_t skip,
                               float *distances2, uint32_t *indices);
-/* Whether there is a point within a distance of a place: its square, computed as above, is at most distance2. Quicker
- * than the nearest, as the first one found will do. */
+/* True if a point lies within a distance of a place: its square, computed as above, is at most distance2. Faster than
+ * the nearest point, because the first one found is enough. */
 bool splat_point_tree_has_within(const splat_point_tree *tree, const float place[3], float distance2);
 /* splat_point_tree_nearest for places[n][3] into rows of k; either output may be NULL. Quickest when neighbours in the
  * list are neighbours in space. Errors: ARGUMENT (k, threads). */

@@ -156,7 +156,7 @@ static splat_status start(const splat_process *p, const char *file, int pipes[N_
     free(environment);
     for (int i = 0; i < N_PIPES; i++) close_end(&pipes[i][1]);
     if (*child > 0) {
-        setpgid(*child, *child); /* whoever comes first: a signal to the group must find it */
+        setpgid(*child, *child); /* parent and child both do it: a signal to the group must find it */
         reason = exec_failure(pipes[2][0]);
         if (!reason) return SPLAT_OK;
         while (waitpid(*child, NULL, 0) < 0 && errno == EINTR) continue;

@@ -6,8 +6,8 @@
 
 typedef struct splat_process {
     const char *const *words;       /* words[0]: the program, a path or a name that PATH finds; NULL at the end */
-    const char *const *environment; /* "NAME=value" beside the variables of this process; NULL: none */
-    /* What the program writes, as it comes: stream 1 is its standard output, 2 its errors. May be NULL: dropped. */
+    const char *const *environment; /* "NAME=value" in addition to the variables of this process; NULL: none */
+    /* Receives the program's output as it comes: stream 1 is its standard output, 2 its errors. NULL: dropped. */
     bool (*output)(void *user, int stream, const char *bytes, size_t n);
     /* Asked at least ten times a second while the program runs. May be NULL. */
     bool (*tick)(void *user);

@@ -24,7 +24,7 @@ static size_t pack(const uint8_t *rows, size_t row_bytes, size_t n, const uint8_
     return n_kept;
 }
 
-/* Blocks are packed beside the array, then put where they belong: nothing that is not read yet lies there. */
+/* Blocks are packed outside of the array, then moved into it, only over rows that were already read. */
 static size_t keep_in_waves(uint8_t *rows, size_t row_bytes, size_t n, const uint8_t *keep, int threads, uint8_t *wave)
 {
     size_t block = BLOCK_BYTES / row_bytes, n_kept = 0;

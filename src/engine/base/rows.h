@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Moves those of rows[n], of row_bytes each, whose keep is not 0 to the front, in their order; how many they are. Needs
- * 4 MiB beside them for a while, or, where those cannot be had, one thread. */
+/* Moves the rows of rows[n], of row_bytes each, whose keep is not 0 to the front, in their order; returns their number.
+ * Needs 4 MiB in addition for a while, or, without them, uses one thread. */
 size_t splat_keep_rows(void *rows, size_t row_bytes, size_t n, const uint8_t *keep, int threads);
 
 /* counts[n]: each becomes the sum of itself and all before it. */

@@ -16,7 +16,7 @@ static inline void splat_running_mean_add(splat_running_mean *mean, double value
     mean->n++;
 }
 
-/* The mean, NaN of nothing; and begins anew. */
+/* Returns the mean, NaN without values, and begins again. */
 static inline double splat_running_mean_take(splat_running_mean *mean)
 {
     double value = mean->n ? mean->sum / mean->n : (double)NAN;
