@@ -47,7 +47,7 @@ static inline void splat_camera_set_pose(splat_camera *camera, const double rota
 }
 
 /* Intrinsics given at full_width x full_height, for a picture of width x height that shows the same field of view:
- * fx = W / (2 tan(FoVx / 2)), which is full_fx W / full_width; the principal point scales alike. */
+ * fx = W / (2 tan(FoVx / 2)), which is full_fx W / full_width; the principal point scales in the same way. */
 static inline void splat_camera_set_intrinsics(splat_camera *camera, double fx, double fy, double cx, double cy,
                                                int full_width, int full_height, int width, int height)
 {

@@ -1,4 +1,4 @@
-/* What the raw parameters of a Gaussian mean: its opacity, and the rotation of its axes (docs/method.md 2). Shared by C
+/* The meaning of a Gaussian's raw parameters: its opacity, and the rotation of its axes (docs/method.md 2). Shared by C
  * and CUDA. */
 #ifndef SPLAT_MATH_GAUSSIAN_H
 #define SPLAT_MATH_GAUSSIAN_H
@@ -17,7 +17,7 @@ typedef struct splat_rotation {
     float r00, r01, r02, r10, r11, r12, r20, r21, r22;
 } splat_rotation;
 
-/* Of a unit quaternion. */
+/* The rotation of a unit quaternion. */
 SPLAT_MATH_INLINE splat_rotation splat_rotation_make(float w, float x, float y, float z)
 {
     splat_rotation r;

@@ -1,4 +1,4 @@
-/* What a Gaussian is made of: the tensors of gaussians.def as numbers, sizes, pointers, and as a table. Shared by C and
+/* The parts of a Gaussian: the tensors of gaussians.def as numbers, sizes, pointers, and as a table. Shared by C and
  * CUDA. */
 #ifndef SPLAT_MATH_GAUSSIANS_H
 #define SPLAT_MATH_GAUSSIANS_H

@@ -1,5 +1,5 @@
-/* What the formulas of math/ share: functions of one Gaussian that the CPU runs in loops over sixteen lanes and CUDA in
- * one thread each. They are always inlined: a call left inside a loop would keep the loop from being vectorised. */
+/* Inlining for the formulas of math/: functions of one Gaussian that the CPU runs in loops over sixteen lanes and CUDA
+ * in one thread each. They are always inlined: a call inside a loop would keep the loop from being vectorised. */
 #ifndef SPLAT_MATH_INLINE_H
 #define SPLAT_MATH_INLINE_H
 

@@ -19,7 +19,7 @@ typedef enum splat_lens_model {
     SPLAT_LENS_EQUIRECTANGULAR, SPLAT_LENS_NERFSTUDIO, SPLAT_LENS_MODELS
 } splat_lens_model;
 
-/* What a model's parameters are, in their order: focal lengths (0, 1 or 2), the principal point (when there is a focal
+/* The parameters of a camera model, in their order: focal lengths (0, 1 or 2), the principal point (if there is a focal
  * length), coefficients. EQUIRECTANGULAR has no focal length; its two coefficients repeat the size of the photo. */
 typedef struct splat_lens_form {
     const char *name;

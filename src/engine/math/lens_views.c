@@ -12,7 +12,7 @@
 #define MIN_SCALE 0.2
 #define MAX_SCALE 2.0
 
-/* Where a side of the photo lies in the pinhole camera of the lens's own focal lengths: the least and the largest x of
+/* The extent of a photo's side in the pinhole camera with the lens's own focal lengths: the least and the largest x of
  * the left and the right column (axis 0), or y of the top and the bottom row (axis 1). */
 typedef struct extent { double least, largest; } extent;
 
@@ -195,7 +195,7 @@ static int add(const splat_lens *lens, double focal, field f, splat_lens_crop *c
     return n + 1;
 }
 
-/* Whether the photo shows anything so far from the axis. */
+/* True if the photo shows anything so far from the axis. */
 static bool sees_beyond(const splat_lens *lens, double degrees)
 {
     static const double none[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};

@@ -17,9 +17,8 @@ typedef struct splat_lens_frame {
 bool splat_lens_undistorted_frame(const splat_lens *lens, double blank_pixels, double max_degrees,
                                   splat_lens_frame *frame, double *degrees);
 
-/* What one pinhole camera is used for, from the axis, as it stretches by 1/cos²; what a view that takes the place of a
- * lens shows of that: no larger tangents, which is 61 degrees; and the field of a fisheye's image circle, where nothing
- * else is said. */
+/* Limits of one pinhole camera: the angle from the axis, because it stretches by 1/cos²; the largest tangent of a view
+ * that replaces a lens, which is 61 degrees; and the default field of a fisheye's image circle. */
 #define SPLAT_LENS_PINHOLE_DEGREES 70.0
 #define SPLAT_LENS_PINHOLE_TANGENT 1.8
 #define SPLAT_LENS_FISHEYE_DEGREES 190

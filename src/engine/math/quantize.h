@@ -129,7 +129,7 @@ SPLAT_MATH_INLINE float splat_row_scale(float largest, float least)
     return largest >= least ? splat_clamp(largest, least, 3.402823466e38f) : 0.0f;
 }
 
-/* What values are multiplied by before they are encoded. */
+/* The factor of values before they are encoded. */
 SPLAT_MATH_INLINE float splat_row_inverse(float scale)
 {
     return scale > 0.0f ? 1.0f / scale : 0.0f;
