@@ -57,7 +57,7 @@ static splat_memory_count *count_of(splat_memory *memory, const splat_block *blo
     return block->placement == SPLAT_ON_HOST ? &memory->host : &memory->device;
 }
 
-/* Whether a block may have `more` bytes: the promise of --vram_limit is kept here and nowhere else. */
+/* True if a block may grow by `more` bytes: only this function keeps the promise of --vram_limit. */
 static splat_status allow(splat_memory *memory, const splat_block *block, size_t more, splat_error *error)
 {
     if (memory->fail_growth && --memory->fail_growth == 0)

@@ -11,7 +11,7 @@
 
 typedef enum splat_simd { SPLAT_SIMD_C = 0, SPLAT_SIMD_AVX2 = 1, SPLAT_SIMD_AVX512 = 2 } splat_simd;
 
-/* Of name_c, name_avx2 and name_avx512 the one of a level (ops/simd.h). */
+/* Chooses name_c, name_avx2 or name_avx512 by the level (ops/simd.h). */
 #if SPLATSMITH_X86
 #define SPLAT_OF_LEVEL(simd, name)                                                                                     \
     ((simd) == SPLAT_SIMD_AVX512 ? name##_avx512 : (simd) == SPLAT_SIMD_AVX2 ? name##_avx2 : name##_c)
@@ -19,7 +19,7 @@ typedef enum splat_simd { SPLAT_SIMD_C = 0, SPLAT_SIMD_AVX2 = 1, SPLAT_SIMD_AVX5
 #define SPLAT_OF_LEVEL(simd, name) ((void)(simd), name##_c)
 #endif
 
-/* What a training step tells the host. */
+/* The results of a training step on the host. */
 typedef struct splat_step_result {
     double loss_l1, loss_ssim;   /* means over 3HW */
     uint32_t n_visible, n_degenerate;
@@ -42,7 +42,7 @@ typedef struct splat_backend_functions {
     /* Raw memory below splat_block_resize: `bytes` in use, `reserved` (a multiple of the granularity, >= bytes) mapped;
      * both 0 free the block. Grows and shrinks in place, keeps content, zeroes what is new in use. */
     splat_status (*map)(splat_backend *backend, splat_block *block, size_t bytes, size_t reserved, splat_error *error);
-    /* Bytes of the device that this process holds beside the blocks (the driver's context); 0 on the host. */
+    /* Bytes of the device that this process holds outside the blocks (the driver's context); 0 on the host. */
     size_t (*overhead)(splat_backend *backend);
     splat_status (*upload)(splat_backend *backend, void *device, const void *host, size_t bytes, splat_error *error);
     /* An upload that work submitted before does not wait for, and that does not wait for it; work submitted later sees
@@ -73,7 +73,7 @@ struct splat_backend {
     int threads;     /* host threads for parallel loops */
     size_t device_bytes; /* memory of the device; 0 when it is the host's */
     bool defers_rest;    /* puts steps of sh_rest off (ops/rest/rest.h) when the Gaussians have room for it */
-    bool caches_rest;    /* keeps rows of sh_rest that lie in host memory (likewise) */
+    bool caches_rest;    /* keeps rows of sh_rest that lie in host memory (the same) */
     bool deterministic;  /* no float atomics: sums in a fixed order or of integers; the host is always so */
     splat_simd simd; /* the widest the CPU ops may use */
     double stamps[SPLAT_MARKS]; /* seconds, of a synchronous backend */
@@ -199,7 +199,7 @@ splat_status splat_region_reset(splat_backend *backend, splat_region *region, sp
 /* *data: `bytes` bytes at a multiple of 256, of undefined content. Errors: MEMORY. */
 splat_status splat_region_take(splat_backend *backend, splat_region *region, size_t bytes, void **data,
                                splat_error *error);
-/* What the region holds and has not cut: *bytes at a multiple of 256, of undefined content, until the next take. */
+/* Returns the uncut rest of the region: *bytes, a multiple of 256, of undefined content, until the next take. */
 void *splat_region_rest(const splat_region *region, size_t *bytes);
 /* Gives back what the region did not need since the last trim, as the policy says: always, when it is more than a third
  * of what was needed, or never. */

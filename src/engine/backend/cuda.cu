@@ -1,5 +1,5 @@
-/* The CUDA backend: results one step late, and the table of ops. Memory: cuda_memory.cu; work beside the stream:
- * cuda_side.cu. */
+/* The CUDA backend: results one step late, and the table of ops. Memory: cuda_memory.cu; work that overlaps with the
+ * stream: cuda_side.cu. */
 #include "backend/cuda_backend.cuh"
 
 extern "C" {
@@ -226,8 +226,8 @@ static splat_status list_devices(splat_device_info *devices, size_t capacity, si
     return status;
 }
 
-/* The stack that the driver keeps for every thread which the device can hold: a KiB each unless told otherwise, where
- * the kernels here need next to none. A kernel that needs more makes the driver take it when it is first launched. */
+/* The driver keeps a stack for every thread that the device can hold: a KiB each by default, although the kernels here
+ * need almost none. A kernel that needs more makes the driver take it at its first launch. */
 #define LEAST_STACK_BYTES 16
 
 static splat_status cuda_open(splat_cuda_backend *cuda, int gpu, bool sole_user, splat_error *error)

@@ -1,4 +1,4 @@
-/* What the .cu files share: the CUDA backend's state, checked calls, and a few device helpers. */
+/* Declarations shared by the .cu files: the CUDA backend's state, checked calls, and a few device helpers. */
 #ifndef SPLAT_BACKEND_CUDA_BACKEND_CUH
 #define SPLAT_BACKEND_CUDA_BACKEND_CUH
 
@@ -40,10 +40,11 @@ struct splat_cuda_backend {
     int device, n_multiprocessors;
     size_t total_bytes;
     cudaStream_t stream, copy_stream; /* the work; uploads ahead of it */
-    cudaStream_t side_stream;         /* work beside it, of lower priority */
-    cudaEvent_t forked, joined;       /* the work has come to where work beside it begins; that is done */
+    cudaStream_t side_stream;         /* work that overlaps with the stream, of lower priority */
+    cudaEvent_t forked, joined;       /* forked: the stream has reached the place where side work begins; joined: the
+                                         side work is done */
     cudaEvent_t blended;              /* the work has come to where what the view does not see is left alone */
-    cudaEvent_t coloured;             /* the work beside it has come to where the colours of the view are written */
+    cudaEvent_t coloured;             /* the side work has written the colours of the view */
     bool has_side_work, has_blended, has_coloured; /* since the last splat_cuda_join */
     splat_cuda_staging staging[2];
     int last_ahead;     /* the slot of the last upload_ahead */
@@ -64,9 +65,9 @@ static inline splat_cuda_backend *splat_cuda_of(splat_backend *backend)
 /* SPLAT_OK, or SPLAT_ERROR_DEVICE / MEMORY with the runtime's words. */
 splat_status splat_cuda_check(cudaError_t result, const char *doing, splat_error *error);
 
-/* cuda_side.cu: work beside the stream. What is submitted to side_stream after fork sees all that was submitted to the
- * stream before; the stream goes on. After join the stream sees that work too. Every function of the table that moves
- * memory joins first, but for upload_ahead, whose memory that work does not touch. */
+/* cuda_side.cu: work that overlaps with the stream. Work submitted to side_stream after a fork sees all work submitted
+ * to the stream before; the stream continues. After a join the stream sees the side work too. Every function of the
+ * table that moves memory joins first, except upload_ahead, whose memory the side work does not touch. */
 splat_status splat_cuda_fork(splat_cuda_backend *cuda, splat_error *error);
 /* mark_blended: from here on, until memory moves or something joins, what is submitted to the stream neither reads nor
  * writes rows of Gaussians that the view does not see. fork_blended: as fork, but what is submitted to side_stream
@@ -144,7 +145,7 @@ __device__ __forceinline__ NUMBER splat_lanes_sum(NUMBER value)
     return value;
 }
 
-/* Of two values over a block of N_WARPS whole warps, in its thread 0; always in the same order. parts: shared. */
+/* Sums two values over a block of N_WARPS whole warps, in its thread 0; always in the same order. parts: shared. */
 template <int N_WARPS> __device__ __forceinline__ double2 splat_block_sum2(double a, double b, double2 parts[N_WARPS])
 {
     const unsigned thread = threadIdx.y * blockDim.x + threadIdx.x;
@@ -161,7 +162,7 @@ template <int N_WARPS> __device__ __forceinline__ double2 splat_block_sum2(doubl
     return sum;
 }
 
-/* Of three values, for cub's reductions. */
+/* Adds three values, for cub's reductions. */
 struct splat_add_triples {
     __device__ __forceinline__ double3 operator()(const double3 &a, const double3 &b) const
     {

@@ -1,4 +1,4 @@
-/* What a failed call of the CUDA runtime means: a file of its own, as that of every kernel asks it. */
+/* Translates errors of the CUDA runtime. A file of its own, because every kernel's file calls it. */
 #include "backend/cuda_backend.cuh"
 
 splat_status splat_cuda_check(cudaError_t result, const char *doing, splat_error *error)

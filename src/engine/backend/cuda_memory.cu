@@ -239,7 +239,7 @@ static splat_status copy_by_granules(splat_cuda_backend *cuda, void *to, const v
     return SPLAT_OK;
 }
 
-/* What the host reads or writes itself must not be in use by the device. */
+/* Waits until the device no longer uses memory that the host is about to read or write. */
 static splat_status wait(splat_cuda_backend *cuda, splat_error *error)
 {
     CUDA_TRY("finish its work", cudaStreamSynchronize(cuda->stream));
@@ -343,7 +343,7 @@ splat_status splat_cuda_memory_open(splat_cuda_backend *cuda, splat_error *error
     return SPLAT_OK;
 }
 
-/* Where the driver tells only what all processes use: not more than a context takes. */
+/* An upper bound of a context's memory, if the driver reports only the memory of all processes. */
 #define CONTEXT_BYTES ((size_t)640 << 20)
 
 size_t splat_cuda_overhead(splat_backend *backend)

@@ -1,6 +1,6 @@
-/* What the module libsplatsmith-cuda offers: all that is compiled by nvcc and linked with the CUDA runtime, opened when
- * a GPU is asked for. It has its own copies of the few plain functions of the library that it calls, and takes no
- * symbol of the program. */
+/* The interface of the module libsplatsmith-cuda: all code that is compiled by nvcc and linked with the CUDA runtime.
+ * It is opened when a GPU is requested. It has its own copies of the few plain functions of the library that it calls,
+ * and takes no symbol of the program. */
 #ifndef SPLAT_BACKEND_CUDA_MODULE_H
 #define SPLAT_BACKEND_CUDA_MODULE_H
 

@@ -1,4 +1,4 @@
-/* Work beside the stream. */
+/* Work that overlaps with the stream. */
 #include "backend/cuda_backend.cuh"
 
 splat_status splat_cuda_fork(splat_cuda_backend *cuda, splat_error *error)

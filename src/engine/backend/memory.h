@@ -21,7 +21,7 @@ typedef enum splat_owner {
     SPLAT_N_OWNERS
 } splat_owner;
 
-/* What a block holds. */
+/* The type of a block's elements. */
 typedef enum splat_element_type {
     SPLAT_TYPE_USUAL = 0,   /* what its owner's blocks usually hold */
     SPLAT_TYPE_FLOAT32,
@@ -81,8 +81,8 @@ typedef struct splat_memory {
     bool expects_growth;        /* arrays that shrink now will grow again soon */
 } splat_memory;
 
-/* Training and evaluation have peaks of their own: the counter of the peak begins anew. Returns the peak of the phase
- * that ends. */
+/* Begins a phase: training and evaluation have peaks of their own. Resets the counter of the peak and returns that of
+ * the phase that ends. */
 static inline size_t splat_memory_begin_phase(splat_memory *memory)
 {
     size_t ended = memory->device.phase_peak;

@@ -98,7 +98,7 @@ static splat_status open_library(splat_nvml *nvml, splat_error *error)
 {
     const char *path = getenv("SPLATSMITH_NVML");
     if (!path || !path[0]) path = "libnvidia-ml.so.1";
-    nvml->library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); /* loaded anew it leaves a handle open */
+    nvml->library = dlopen(path, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE); /* each load leaves a handle open */
     if (!nvml->library) {
         const char *reason = dlerror();
         return splat_fail(error, SPLAT_ERROR_DEVICE, "the NVIDIA management library is not available: %s",

@@ -15,7 +15,7 @@ int splat_usable_cpus(void)
     return omp_get_num_procs();
 }
 
-/* Threads beside those of parallel loops: the decoders of photos and the monitor. */
+/* Threads in addition to those of parallel loops: the decoders of photos and the monitor. */
 #define SPARE 9
 
 typedef struct gate {
@@ -51,7 +51,7 @@ static int start_together(int wanted)
 
 int splat_startable_threads(int wanted)
 {
-    int others = wanted - 1 + SPARE, n = start_together(others); /* beside the caller's own */
+    int others = wanted - 1 + SPARE, n = start_together(others); /* in addition to the caller's own */
     if (n == others) return wanted;
     return n > SPARE ? n - SPARE + 1 : 1;
 }

@@ -6,7 +6,8 @@
 
 /* CPUs that this process may run on. */
 int splat_usable_cpus(void);
-/* `wanted` threads, or as many, at least one, as the system lets the process start beside those for photos. */
+/* Returns `wanted`, or the number of threads, at least one, that the system lets the process start in addition to those
+ * for photos. */
 int splat_startable_threads(int wanted);
 
 #endif
