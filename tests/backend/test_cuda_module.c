@@ -88,7 +88,7 @@ static void copy(const char *from, const char *to)
     assert_int_equal(system(command), 0);
 }
 
-/* What `info` says of the GPUs, with the module at `place` of an installation that holds the program in bin/. */
+/* Prints `info` about the GPUs, with the module at `place` of an installation that has the program in bin/. */
 static void installed(const char *place)
 {
     static const char *const words[] = {"installed/bin/splatsmith", "info", NULL};

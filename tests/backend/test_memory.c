@@ -244,7 +244,7 @@ static void the_least_possible_is_possible(void **state)
     assert_true(train_below((size_t)(least_mib * 1048576), &n));
 }
 
-/* What a plan says is what a run holds: not less (the promise), and not much more (memory that lies idle). */
+/* A plan is near the memory of the run: not less (the promise), and not much more (idle memory). */
 static void a_plan_is_near_the_truth(void **state)
 {
     (void)state;
@@ -269,7 +269,7 @@ static void a_plan_is_near_the_truth(void **state)
     close_training(context, scene, trainer);
 }
 
-/* At a named cap a round has some more rows for a moment: what is given up for those is told, too. */
+/* At a named cap a round has some more rows for a moment: features given up for those are reported, too. */
 static void steps_at_a_cap_are_told(void **state)
 {
     (void)state;
@@ -296,7 +296,7 @@ static void steps_at_a_cap_are_told(void **state)
     close_training(context, scene, NULL);
 }
 
-/* Of four GPUs each has a part, while they train; what comes after is on one, as if one had trained. */
+/* Each of four GPUs has a part during the training; later stages run on one, as after a training on one. */
 static void a_plan_of_several_gpus_is_of_each(void **state)
 {
     (void)state;

@@ -37,7 +37,7 @@ static splat_trainer *trainer;
 static splat_bench_result bench_result;
 static char warnings[8192];
 
-/* Whether bytes reach the disk is not in question here, and thousands of saves would wait for it. */
+/* No file needs to reach the disk here, and thousands of saves would wait for it. */
 int fsync(int descriptor)
 {
     (void)descriptor;
@@ -112,7 +112,7 @@ static splat_status measure(splat_error *error)
     return status;
 }
 
-/* Three steps with all that a run writes beside them. */
+/* Three steps with all outputs of a run. */
 static splat_status run(splat_error *error)
 {
     static const int tests[] = {2, 3};
@@ -189,7 +189,7 @@ static splat_status mesh(splat_error *error)
     return SPLAT_OK;
 }
 
-/* A textured mesh: drawn from views of the scene and new ones, measured, and on a sheet beside the splat. */
+/* A textured mesh: drawn from views of the scene and new ones, measured, and on a sheet next to the splat. */
 static splat_status draw(splat_error *error)
 {
     const char *path = "good_textured.ply";
@@ -234,7 +234,7 @@ static void keep_warning(void *user, splat_log_level level, const char *message)
 
 typedef splat_status action(splat_error *error);
 
-/* Whether the k-th allocation was reached, and failed. */
+/* Returns true if the k-th allocation was reached, and failed. */
 static bool fail_at(const char *name, action *act, long k, bool all, splat_status *status)
 {
     splat_error error = {0};

@@ -25,7 +25,7 @@ static void go_back(void *user)
     splat_block_free(s->backend, &s->block);
 }
 
-/* Of no use: it stays. */
+/* Of no help: it stays. */
 static void stay(void *user)
 {
     ((speedy *)user)->n_asked++;
@@ -52,7 +52,7 @@ static void what_is_only_for_speed_goes_back(void **state)
     must(splat_context_set_memory_limit(context, 10 * MIB, &error), &error);
     hold(&first, b, 3 * MIB, go_back);
     hold(&second, b, 3 * MIB, go_back);
-    must(splat_block_resize(b, &wanted, "wanted", SPLAT_OWNER_OTHER, 4 * MIB, &error), &error); /* beside them */
+    must(splat_block_resize(b, &wanted, "wanted", SPLAT_OWNER_OTHER, 4 * MIB, &error), &error); /* and them */
     assert_int_equal(first.n_asked + second.n_asked, 0);
     must(splat_block_resize(b, &wanted, "wanted", SPLAT_OWNER_OTHER, 7 * MIB, &error), &error); /* one is enough */
     assert_int_equal(first.n_asked + second.n_asked, 1);

@@ -101,7 +101,7 @@ static void a_save_that_is_given_up_leaves_link_and_target(void **state)
     assert_int_equal(symlink("elsewhere/target", "link"), 0);
     ASSERT_OK(splat_save_open(&given_up, "link", &error));
     fputs("half of", given_up.stream);
-    assert_int_equal(fixture_count("elsewhere"), 2); /* the temporary lies beside the file that it will replace */
+    assert_int_equal(fixture_count("elsewhere"), 2); /* the temporary lies next to the file that it will replace */
     splat_save_abort(&given_up);
     assert_true(is_link("link"));
     assert_holds("elsewhere/target", "old");

@@ -122,7 +122,7 @@ static void a_signal_is_told(void **state)
     assert_int_equal(end.exit_code, -1);
 }
 
-/* As this program and its tests ignore SIGPIPE, whoever it starts must not. */
+/* This program and its tests ignore SIGPIPE; the programs that it starts must not. */
 static void input_is_empty_and_signals_are_usual(void **state)
 {
     (void)state;
@@ -143,7 +143,8 @@ static void it_inherits_three_files(void **state)
     splat_process_end end;
     splat_error error;
     if (!splat_path_exists("/proc/self/fd")) skip();
-    for (int i = 3; i < 256; i++) fcntl(i, F_SETFD, FD_CLOEXEC); /* what whoever runs the tests left open */
+    for (int i = 3; i < 256; i++) fcntl(i, F_SETFD, FD_CLOEXEC); /* descriptors that the caller of the tests left
+                                                                    open */
     assert_int_equal(splat_process_run(&process, &end, &error), SPLAT_OK);
     assert_string_equal(h.text[1], "0\n1\n2\n3\n"); /* 3: the folder that ls reads */
 }
@@ -217,7 +218,7 @@ static void stop(const char *script, double least_s, double most_s)
     double seconds = splat_clock_seconds() - begin;
     assert_int_equal(sscanf(h.text[1], "%d %d", &first, &second), 2);
     assert_false(is_alive(first));
-    for (int i = 0; i < 100 && is_alive(second); i++) usleep(10000); /* whoever adopts it may reap it late */
+    for (int i = 0; i < 100 && is_alive(second); i++) usleep(10000); /* its new parent may reap it late */
     assert_false(is_alive(second));
     if (seconds < least_s || seconds > most_s) fail_msg("stopping took %.1f s", seconds);
 }
@@ -300,7 +301,7 @@ static void an_answer_is_not_waited_for_without_end(void **state)
     assert_true(splat_clock_seconds() - begin < 10);
 }
 
-/* What the program wrote last is read to its end, however much the pipe held when it ended. */
+/* The program's last output is read to its end, even if the pipe was full when it ended. */
 static void the_last_words_come_back(void **state)
 {
     (void)state;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What stays: nothing, all, single rows, long stretches. */
+/* Kept rows: none, all, single rows, long stretches. */
 static uint8_t stays(int kind, size_t i)
 {
     uint32_t random = splat_random(7, SPLAT_STREAM_TEST, (uint32_t)kind, kind == 3 ? i / 1000 : i).x[0];

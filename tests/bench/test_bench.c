@@ -516,7 +516,7 @@ static void check_rows(const splat_bench_rows *rows, size_t n_rows, size_t n)
     }
 }
 
-/* What was written is what is read. */
+/* Reading gives the written values. */
 static void check_read_rows(const char *folder, const splat_bench_rows *rows)
 {
     splat_bench_figures f;

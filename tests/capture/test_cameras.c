@@ -1,5 +1,5 @@
-/* Finding cameras with a stand-in for colmap: what every version is told, faults and what is said of them, resuming.
- * The real one is asked in tests/cli/test_colmap_recipe.c. */
+/* Finding cameras with a stand-in for colmap: the arguments for every version, faults and their messages, resuming.
+ * tests/cli/test_colmap_recipe.c runs the real one. */
 #include "cameras_fixture.h"
 #include "capture/colmap_stages.h"
 #include "io/picture/image_write.h"
@@ -421,7 +421,7 @@ static void refused_pose_files_are_named(void **state)
     assert_string_equal(search_log, ""); /* COLMAP does not begin again */
 }
 
-/* What a run that was killed left goes when its stages are found complete. */
+/* The files of a killed run are deleted when its stages are found complete. */
 static void leftovers_of_complete_stages_go(void **state)
 {
     (void)state;
@@ -605,7 +605,7 @@ static void stopped_features_go_on_with_their_camera(void **state)
     assert_true(file_has("scene/database.db", "begun\nfeatures"));
 }
 
-/* Stopped before the first photo the camera is not there yet: it begins anew. */
+/* After a stop before the first photo the database has no camera: the run begins again. */
 static void a_database_that_cannot_go_on_begins_anew(void **state)
 {
     (void)state;

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #define N_FRAMES 24
-/* What ffprobe says, with more on the stream. */
+/* The output of ffprobe, with more fields of the stream. */
 #define PROBE_BEGIN "{\"streams\": [{\"width\": 1920, \"avg_frame_rate\": \"24000/1001\""
 #define PROBE_END "}], \"format\": {\"duration\": \"4.000000\"}}"
 #define PROBE(rest) PROBE_BEGIN rest PROBE_END

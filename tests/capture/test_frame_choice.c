@@ -80,7 +80,7 @@ static void of_equal_frames_the_first_is_taken(void **state)
 {
     (void)state;
     begin(2);
-    for (int i = 0; i < 4; i++) add(60, 8 * i + 2 * (i / 2)); /* pairs alike */
+    for (int i = 0; i < 4; i++) add(60, 8 * i + 2 * (i / 2)); /* similar pairs */
     expect_chosen("0 2");
 }
 

@@ -428,7 +428,7 @@ static void run_on_terminal(unsigned short columns)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* What does not fit goes as a whole: the beginning of a number would be another number. */
+/* A field that does not fit is omitted as a whole, because the beginning of a number would be another number. */
 static void test_narrow_terminal(void **state)
 {
     (void)state;

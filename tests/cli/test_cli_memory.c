@@ -34,12 +34,12 @@ static void test_plan(void **state)
             "--gaussians", "6M");
     RUN_OUT(0, "--target_gaussian_count", "plan", "-s", "scene", "--device_memory", "2G", "--gaussians", "20M");
     assert_non_null(strstr(standard_output, "--sh_offload"));
-    /* What the first Gaussians do not fit without is named with the rest, all of it. */
+    /* The message names every choice that the first Gaussians need. */
     RUN_OUT(0, "beyond          0  (bands of tiles)", "plan", "-s", "scene", "--device_memory", "16G", "--vram_limit",
             "387M", "--gaussians", "500K");
     assert_non_null(strstr(standard_output, "beyond          0  --data_device cpu"));
     assert_non_null(strstr(standard_output, "beyond          0  (moments of SH on the host)"));
-    /* What the user fixes is not changed, and less fits. */
+    /* Options fixed by the user do not change, and fewer Gaussians fit. */
     RUN_OUT(0, "--target_gaussian_count", "plan", "-s", "scene", "--device_memory", "2G", "--gaussians", "20M",
             "--sh_offload", "False", "--optimizer_storage", "float32");
     assert_null(strstr(standard_output, "--sh_offload  "));
@@ -64,7 +64,7 @@ static void test_limits(void **state)
 {
     (void)state;
     RUN_OUT(0, "Memory: limit 12 MiB", TRAIN, "-m", "limited", "--vram_limit", "12M");
-    /* What does not fit is named, and no choice saves more than there is. */
+    /* The message names a choice that does not fit, and no choice saves more than the whole. */
     RUN_OUT(0, "Memory: limit 3.4 MiB; 400 Gaussians at the start take ", TRAIN, "-m", "small", "--vram_limit",
             "3500K");
     assert_non_null(strstr(standard_output, "--sh_storage float16"));
@@ -155,7 +155,7 @@ static void test_strategies(void **state)
     RUN_ERR(2, "unknown option '--strategy'", "coarse", "-c", "mcmc", "--strategy", "mcmc");
 }
 
-/* What is given for nothing is reported. */
+/* Options without effect are reported. */
 static void test_options_without_effect(void **state)
 {
     (void)state;

@@ -75,7 +75,7 @@ static void several_levels_are_named(void **state)
     assert_null(strstr(standard_error, "has no effect with"));
 }
 
-/* Of the points' spacing, and fewer where memory asks for it. */
+/* The depth follows the spacing of the points, and is less if memory demands it. */
 static void the_points_choose_the_depth(void **state)
 {
     (void)state;
@@ -117,7 +117,7 @@ static void a_coarse_folder_names_the_mesh(void **state)
                                   "sugarmesh_3Dgs7000_sdfestim02_sdfnorm02_level03_decim1000.ply"));
 }
 
-/* What SuGaR's extract_mesh.py takes: -c and -i say the splat, -o a folder. */
+/* SuGaR's extract_mesh.py takes -c and -i for the splat, -o for a folder. */
 static void words_of_sugar(void **state)
 {
     (void)state;

@@ -182,7 +182,7 @@ static void test_names(void **state)
             "absent", "-m", "never");
 }
 
-/* What scripts of other programs call, and what does not exist. */
+/* Words of other programs' scripts, and words that do not exist. */
 static void test_hints(void **state)
 {
     (void)state;

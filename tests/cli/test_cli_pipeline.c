@@ -56,7 +56,7 @@ static void a_quality_reaches_the_first_stage(void **state)
     assert_true(file_contains("best/train/stage.json", "\"strategy\": \"mcmc\""));
 }
 
-/* Of a mesh with a texture: a picture, and coordinates of every vertex in it. */
+/* The result is a mesh with a texture: a picture, and its coordinates for every vertex. */
 static void the_last_result_has_a_texture(void **state)
 {
     (void)state;
@@ -109,7 +109,7 @@ static void leftovers_of_complete_stages_go(void **state)
     assert_true(exists("left/train/chkpnt400.splatsmith"));
 }
 
-/* Every stage is told the limit, and keeps it. */
+/* Every stage gets the limit, and keeps it. */
 static void a_memory_limit_holds_for_all_stages(void **state)
 {
     (void)state;
@@ -385,7 +385,7 @@ static void a_box(void **state)
     assert_different_file("base/textured.glb", "boxed/textured.glb");
 }
 
-/* What the last stage would refuse is refused before the first has begun, and nothing is written. */
+/* An error of the last stage is found before the first begins, and nothing is written. */
 static void mistakes_of_later_stages(void **state)
 {
     (void)state;

@@ -424,7 +424,7 @@ static void a_sample_that_was_stopped_can_be_made_again(void **state)
     }
 }
 
-/* What cannot be written is found before the work. */
+/* An output that cannot be written is found before the work. */
 static void outputs_are_tried_first(void **state)
 {
     (void)state;

@@ -79,7 +79,7 @@ static void batches_with_masks(void **state)
     trains_as_well(run, 0.05);
 }
 
-/* Nothing that concerns the whole model, no hundred and no end lies amid a batch. */
+/* Steps that concern the whole model, hundreds and the end are the last of a batch. */
 static void batches_end_where_something_happens(void **state)
 {
     (void)state;
@@ -120,7 +120,8 @@ static void keep_one_view(splat_trainer *t, int rank)
     t->scene->dataset.n_train = 1;
 }
 
-/* Of three views that are one and the same Adam's first step is that of one three times; the statistics count each. */
+/* Adam's first step on a batch of three equal views is that of three times the gradient; the statistics count each
+ * view. */
 static void a_batch_of_equal_views_steps_further(void **state)
 {
     (void)state;
@@ -251,7 +252,7 @@ static void ranks_keep_the_cap_of_all(void **state)
     }
 }
 
-/* Views that take alike come side by side, within windows, and every view once; where one is not known none moves. */
+/* Views of similar cost share a batch, within windows, and every view comes once; if one cost is unknown none moves. */
 static void views_that_take_alike_come_together(void **state)
 {
     (void)state;
@@ -268,7 +269,7 @@ static void views_that_take_alike_come_together(void **state)
     assert_memory_equal(order, wanted, sizeof order);
 }
 
-/* What the ranks did, as rank 0 is told. */
+/* Checks the work of the ranks in rank 0's report. */
 static void look_at_ranks(splat_trainer *t, void *user)
 {
     splat_error error;

@@ -29,7 +29,8 @@ static void runs(const char *folder, const char *launcher, const char *more)
         fail_msg("%s: %s", folder, standard_error);
 }
 
-/* A photo each: threads and processes alike, also from a checkpoint; curves have the spreads of all Gaussians. */
+/* A photo each: threads and processes give the same, also from a checkpoint; curves have the spreads of all
+ * Gaussians. */
 static void each_has_a_view_of_its_own(void **state)
 {
     (void)state;

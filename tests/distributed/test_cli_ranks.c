@@ -270,8 +270,7 @@ static void what_cannot_be_done_is_said_once(void **state)
     assert_false(exists("out"));
 }
 
-/* A view each: the files of one voice, the same splat however the ranks are started, and lists of iterations that lie
- * amid a batch. */
+/* A view each: one set of files, the same splat from any launch, and lists of iterations inside a batch. */
 static void each_has_a_view_of_its_own(void **state)
 {
     (void)state;

@@ -63,7 +63,7 @@ static void exchange_rows(splat_comm *comm)
     free(in);
 }
 
-/* Of these the order of a sum shows. */
+/* Summands whose sum shows its order. */
 static double summand(int rank)
 {
     return rank % 3 == 0 ? 1e16 : rank % 3 == 1 ? 1 : -1e16;

@@ -15,7 +15,7 @@
 
 enum { VIEWS = 8, PIXELS = 64 * 48 }; /* of the tiny scene */
 
-/* What a visitor saw. */
+/* The arguments that a visitor received. */
 typedef struct seen {
     size_t n, order[VIEWS], stop_after;
     float pictures[VIEWS][3 * PIXELS];
@@ -49,7 +49,7 @@ static bool see(void *user, size_t index_in_set, const splat_view_info *view, co
     return s->n != s->stop_after;
 }
 
-/* Of rank 0, in its thread: nothing is asserted here. */
+/* Runs on rank 0, in its thread: no assertion here. */
 static void evaluate(splat_trainer *t, void *user)
 {
     evaluation *e = user;
@@ -149,7 +149,7 @@ static void begin_late(splat_trainer *t, int rank)
     t->iteration = LATE;
 }
 
-/* All bands are active there, which ranks that have made no step yet are told. */
+/* All bands are active in the checkpoint; ranks that have made no step yet must learn it. */
 static void bands_are_those_of_a_checkpoint(void **state)
 {
     (void)state;
@@ -239,7 +239,7 @@ static void lose_a_photo(splat_trainer *t, int rank)
     *path = strdup("nowhere.png");
 }
 
-/* Rank 0 is told, and the ranks go on: what was trained can be saved. */
+/* Rank 0 gets the error, and the ranks continue: the trained model can be saved. */
 static void a_photo_that_one_rank_cannot_read(void **state)
 {
     (void)state;

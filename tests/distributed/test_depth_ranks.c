@@ -11,7 +11,7 @@
 
 #include "train/parts/depths.h"
 
-/* What known depth does is seen in the losses: they are others without. */
+/* Known depth changes the losses. */
 static void known_depth_counts(void **state)
 {
     (void)state;
@@ -23,7 +23,7 @@ static void known_depth_counts(void **state)
     assert_memory_not_equal(maps.losses, none.losses, 20 * sizeof(float));
 }
 
-/* ---------------------------------------------------------------- what is told */
+/* ---------------------------------------------------------------- reports */
 
 typedef struct told {
     double maps, points;
@@ -106,7 +106,7 @@ static void depth_in_moments(int what, bool batch, int n, double *difference, ui
 }
 
 /* One by one a moment is 0.9 of what it was and 0.1 of the gradient, so that these follow; a batch of n has 1 - 0.9^n
- * of their mean. Iterations that look are of both kinds: one amid those of a batch, and two in a row. */
+ * of their mean. The iterations that check are of both kinds: one inside a batch, and two in a row. */
 static void a_view_of_a_batch_counts_as_one(void **state)
 {
     (void)state;

@@ -66,7 +66,7 @@ static void keep_one_view(splat_trainer *t, int rank)
     t->scene->dataset.n_train = 1;
 }
 
-/* Of the first photo, at whoever looks. */
+/* The exposure of the first photo, at the rank that looks. */
 static void look_at_the_first(splat_trainer *t, void *user)
 {
     const splat_exposure_state *s = splat_exposures_of(t);

@@ -1,4 +1,4 @@
-/* What a capture tells beside its photos, trained on by ranks on GPUs: exposures and known depth. Needs two GPUs. */
+/* Exposures and known depth of a capture, trained by ranks on GPUs. Needs two GPUs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

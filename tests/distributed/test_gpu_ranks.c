@@ -257,7 +257,7 @@ static void fail_once(splat_trainer *t, int rank)
     if (rank == 1) t->backend->memory.fail_growth = failing_growth;
 }
 
-/* What one GPU is refused all ask for again; nothing is lost, and photos and lists are given up together. */
+/* If one GPU is refused memory, all ask again; no data is lost, and photos and lists are given up together. */
 static void gpus_ask_again_together(void **state)
 {
     (void)state;

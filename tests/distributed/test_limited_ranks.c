@@ -27,7 +27,7 @@ static void begin_late(splat_trainer *t, int rank)
     t->iteration = LATE;
 }
 
-/* What is found between the last step and the end. */
+/* Results between the last step and the end. */
 typedef struct found {
     uint32_t n;                            /* of all ranks */
     int forms[MAX_TEST_RANKS];
@@ -93,7 +93,7 @@ static void must_be_alike(const found *f, size_t limit)
     }
 }
 
-/* Everything is given up while it grows; one rank is told the limit, or all. */
+/* Everything is given up while the model grows; one rank gets the limit, or all. */
 static void all_stay_below_the_limit(void **state)
 {
     (void)state;

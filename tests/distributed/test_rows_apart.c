@@ -1,5 +1,5 @@
-/* What is saved, loaded and looked at while each rank has its own Gaussians, ranks as threads: the same as of one rank
- * that has them all, and no rank ever has more than its part. */
+/* Saves, loads and looks while each rank has its own Gaussians, ranks as threads: the same as with one rank that has
+ * them all, and no rank ever has more than its part. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -238,7 +238,7 @@ typedef struct held {
     splat_error error;
 } held;
 
-/* Everything that a run does beside its steps. */
+/* All work of a run except its steps. */
 static splat_status do_all(splat_trainer *t, splat_error *error)
 {
     splat_cloud cloud;
@@ -274,7 +274,7 @@ static void grow(splat_trainer *t, int rank)
     splat_memory_begin_phase(&t->backend->memory);
 }
 
-/* Of 20,000 Gaussians rank 0 has a quarter, and takes hardly more memory than its steps took. */
+/* Rank 0 has a quarter of 20,000 Gaussians, and takes hardly more memory than its steps took. */
 static void rank_0_takes_no_more_than_its_steps(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* What the fuzzers share. Each defines LLVMFuzzerTestOneInput; run_one.sh starts it in a scratch folder of its own, so
- * inputs that are read from files are written to names in the current folder. */
+/* Code shared by the fuzzers. Each defines LLVMFuzzerTestOneInput; run_one.sh starts it in a scratch folder of its own,
+ * so inputs that are read from files are written to names in the current folder. */
 #ifndef SPLAT_TESTS_FUZZ_H
 #define SPLAT_TESTS_FUZZ_H
 
@@ -36,7 +36,7 @@ static inline void fuzz_judge(splat_status status, const splat_error *error)
     }
 }
 
-/* What a fuzzer needs before its first input. */
+/* Setup of a fuzzer before its first input. */
 static inline void fuzz_must(splat_status status, const splat_error *error)
 {
     if (status == SPLAT_OK) return;

@@ -15,7 +15,7 @@ enum { SIDES = 6, SQUARES = 4, CHART = 96, GUTTER = 16, CELL = CHART + 2 * GUTTE
 
 static const double middle[3] = {0, -0.6, 0}; /* where the cameras look */
 
-/* Of side `side` at (s, t), which go on beyond 0 and 1 in gutters. */
+/* The colour of side `side` at (s, t), which continue beyond 0 and 1 in gutters. */
 static void color_at(int side, double s, double t, bool squares, uint8_t rgb[3])
 {
     int square = squares && ((int)floor(s * 6 + 600) + (int)floor(t * 6 + 600)) % 2;

@@ -128,7 +128,7 @@ static void a_mark_is_neither_invented_nor_lost(void **state)
 
 /* ---------------------------------------------------------------- the table */
 
-/* What a new format has to bring: an ending of its own, words, both ways of reading, and a row of docs/files.md. */
+/* A format needs its own ending, words, both ways of reading, and a row of docs/files.md. */
 static void every_format_is_described(void **state)
 {
     (void)state;

@@ -10,8 +10,8 @@
 #define HEADER "#name,x,y,alt,heading,pitch,roll,f,px,py,k1,k2,k3,k4,t1,t2\n"
 #define ROW "a.png,1,2,3,40,50,60,18,0.01,-0.02,0,0,0,0,0,0\n"
 
-/* Where the top of the photo points to: its bearing from north is the heading, its rise the pitch. The roll is how the
- * photo's right side hangs. */
+/* The heading is the bearing of the photo's top from north, the pitch is its rise, and the roll is the slope of the
+ * photo's right side. */
 static void write_registration(const char *path, const truth *cameras)
 {
     char text[8192] = "\xEF\xBB\xBF#cameras 12\r\n#name,x,y,alt,heading,pitch,roll,f,px,py,k1,k2,k3,k4,t1,t2\r\n";
@@ -120,7 +120,7 @@ static void photos_elsewhere_keep_their_sub_folders(void **state)
     }
 }
 
-/* What the angles mean, without a formula. */
+/* The meaning of the angles, without a formula. */
 static void attitudes_are_those_of_a_compass(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ static void attitudes_are_those_of_a_compass(void **state)
     splat_dataset d;
     splat_scene_options options = options_of("capture");
     fixture_folder("capture");
-    make_png("capture/a.png", 36, 24); /* photos beside the file do as well */
+    make_png("capture/a.png", 36, 24); /* photos next to the file work as well */
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[256];
         snprintf(text, sizeof text, "#name,x,y,alt,heading,pitch,roll,f\nC:\\photos\\a,1,2,3,%s,18\n", cases[i].angles);

@@ -196,7 +196,7 @@ static void test_png_write_errors(void **state)
     splat_image_free(&noise);
 }
 
-/* What the picture of odd_png must be, RGBA. */
+/* The correct picture of odd_png, RGBA. */
 static void odd_expected(int color_type, int depth, bool transparent, int x, int y, uint8_t rgba[4])
 {
     unsigned s[4] = {0}, scale = depth < 8 ? 255 / ((1u << depth) - 1) : 1, shift = depth == 16 ? 8 : 0;

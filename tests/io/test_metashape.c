@@ -6,7 +6,7 @@
 
 #define SCALE 2.5
 
-/* What the component's transform does: a rotation about z by 90 degrees, a scale, a translation. */
+/* The component's transform: a rotation about z by 90 degrees, a scale, a translation. */
 static const double placed[9] = {0, -1, 0, 1, 0, 0, 0, 0, 1};
 
 static void to_component(const double t[3], const double world[3], double inside[3])

@@ -121,7 +121,7 @@ static void cameras_of_arkit_will_do(void **state)
     splat_dataset_free(&d);
 }
 
-/* Where `images` names them, the corrected photos need not be there. */
+/* If `images` names other photos, the corrected photos may be absent. */
 static void other_photos_of_corrected_cameras(void **state)
 {
     (void)state;

@@ -129,7 +129,7 @@ static void hostile_headers_are_refused(void **state)
         {ENTRY("\"F32\"", "[1]", "[0]"), SPLAT_ERROR_FORMAT},
         {ENTRY("\"F32\"", "[1]", "[0,4.0]"), SPLAT_ERROR_FORMAT},
         {ENTRY("\"F32\"", "[4294967296,4294967296,1]", "[0,0]"), SPLAT_ERROR_FORMAT}, /* 2^64 wraps to 0 */
-        {ENTRY("\"F32\"", "[4611686018427387904]", "[0,0]"), SPLAT_ERROR_FORMAT},     /* 2^62 x 4 likewise */
+        {ENTRY("\"F32\"", "[4611686018427387904]", "[0,0]"), SPLAT_ERROR_FORMAT},     /* 2^62 x 4 also overflows */
         {ENTRY("\"F32\"", "[1,1,1,1,1,1,1,1,1]", "[0,4]"), SPLAT_ERROR_UNSUPPORTED},
         {ENTRY("\"F16\"", "[1]", "[0,2]"), SPLAT_ERROR_FORMAT},       /* two bytes belong to nobody */
         {ENTRY("\"F16\"", "[1]", "[2,4]"), SPLAT_ERROR_FORMAT},

@@ -321,7 +321,7 @@ static void a_palette_finds_harmonics_that_repeat(void **state)
     splat_cloud_free(&c);
 }
 
-/* What is far is kept with fewer bits after the point, and what SPZ has no bits for is refused. */
+/* Far values keep fewer bits after the point, and values beyond the range of SPZ are refused. */
 static void spz_holds_far_gaussians(void **state)
 {
     (void)state;

@@ -277,7 +277,7 @@ static void flushed_records_survive_a_kill(void **state)
     splat_names_free(names, n);
 }
 
-/* What is not on the file waits in memory: never more than the bound, also with records larger than it. */
+/* Pending bytes wait in memory: never more than the bound, also with records larger than it. */
 static void the_buffer_is_bounded(void **state)
 {
     (void)state;
@@ -337,7 +337,7 @@ static void the_timer_flushes(void **state)
     event_file_free(&file);
 }
 
-/* Of a new run nothing older counts, of one that goes on what comes after, of values beside a run nothing is said. */
+/* A new run drops older values, a resumed run drops later ones, and values next to a run drop none. */
 static void a_run_says_where_it_begins(void **state)
 {
     (void)state;

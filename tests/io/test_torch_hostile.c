@@ -185,7 +185,7 @@ static void test_hostile_pickles(void **state)
     }
 }
 
-/* What the hostile ones above are small changes of: each is read. */
+/* Sound pickles, of which the hostile ones above are small changes: each is read. */
 static void test_sound_pickles(void **state)
 {
     (void)state;

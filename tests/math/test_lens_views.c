@@ -19,7 +19,7 @@ static splat_lens make(splat_lens_model model, int width, int height, const doub
     return lens;
 }
 
-/* Where a ray of the lens is seen in a crop; false: not. */
+/* The place of a lens's ray in a crop; false: outside. */
 static bool find(const splat_lens_crop *crop, const double ray[3])
 {
     double at[3];
@@ -129,8 +129,8 @@ static void the_image_circle_bounds(void **state)
     assert_true(share_unseen(&lens, crops, 5) < 0.001);
 }
 
-/* What sees up to 70 degrees has one view, however wide the photo around it: a small image circle, and a polynomial
- * that folds at 1 radian. */
+/* A lens that sees up to 70 degrees has one view, even in a wider photo: a small image circle, and a polynomial that
+ * folds at 1 radian. */
 static void small_circles_are_one_view(void **state)
 {
     (void)state;

@@ -50,7 +50,7 @@ static void a_line_that_foretells_nothing_does_not_hold(void **state)
     assert_false(fit(photos, 6, means, &slope));
     for (int i = 0; i < 6; i++) photos[i].row[0] += 0.3 * stops[i];
     assert_true(fit(photos, 6, means, &slope));
-    for (int i = 0; i < 6; i++) photos[i].stops = 7; /* exposed alike */
+    for (int i = 0; i < 6; i++) photos[i].stops = 7; /* the same exposure */
     assert_false(fit(photos, 6, means, &slope));
     photos[3].stops = 8; /* one differs: without it there is no line */
     assert_false(fit(photos, 6, means, &slope));

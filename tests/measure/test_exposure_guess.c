@@ -103,7 +103,7 @@ static void write_drift(const char *path, const splat_scene_info *info, bool of_
     must(splat_exposures_write(path, &e, &error), &error);
 }
 
-/* Figures as of a file that tells the test photos' exposures, beside the plain ones, which stay. */
+/* Figures with the exposures of a file of the test photos, in addition to the plain ones, which do not change. */
 static void test_photos_of_a_video_are_measured_as_exposed(void **state)
 {
     (void)state;

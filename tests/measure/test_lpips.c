@@ -358,7 +358,7 @@ static double number_in(const json_t *root, const char *method, const char *key)
     return json_real_value(value);
 }
 
-/* What an evaluation says of a view is what the two pictures give by themselves. */
+/* An evaluation's value of a view is that of its two pictures alone. */
 typedef struct view_check { splat_lpips *lpips; double sum; } view_check;
 
 static bool check_view(void *user, size_t index_in_set, const splat_view_info *view, const float *render,

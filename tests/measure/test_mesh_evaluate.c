@@ -340,7 +340,7 @@ static void names_of_sugar_choose_the_file(void **state)
         snprintf(path, sizeof path, "sugar/%s", cases[i].file);
         assert_sugar(path, cases[i].key, metrics.psnr);
     }
-    metrics.lpips_net = "vgg"; /* another scene beside it */
+    metrics.lpips_net = "vgg"; /* another scene */
     metrics.lpips = 0.25;
     must(splat_sugar_results_write("sugar", cases[0].name, NULL, "data/garden", 0, &metrics, &written, &error), &error);
     assert_sugar("sugar/results_density02_normal02.json", "sugar_03_1000000_15000", 20);
@@ -432,7 +432,7 @@ static const uint8_t *sheet_pixel(const splat_image *sheet, int column, int x, i
     return first;
 }
 
-/* Whether a cell of a sheet of one row is this picture, [HEIGHT][WIDTH][3]. */
+/* Checks that a cell of a sheet of one row is this picture, [HEIGHT][WIDTH][3]. */
 static void assert_cell(const splat_image *sheet, int column, const uint8_t *picture)
 {
     for (int i = 0; i < PIXELS; i++)

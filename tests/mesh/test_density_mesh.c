@@ -132,7 +132,7 @@ static double shell_density(double radius)
     return 0.8 * 4000 / 2 * sum;
 }
 
-/* Where it is the level, between a radius inside the sheet and one outside. */
+/* The radius at which the density is the level, between a radius inside the sheet and one outside. */
 static double shell_radius(double inside, double outside)
 {
     for (int i = 0; i < 40; i++) {
@@ -224,7 +224,7 @@ static void test_blob(void **state)
         /* Shares below 0.001 are left out: up to ten at a time. */
         assert_true(fabsf(sum - 0.3f) < 0.01f);
         float length = sqrtf(outward[0] * outward[0] + outward[1] * outward[1] + outward[2] * outward[2]);
-        /* Where the density is flat, what is left out counts for more. */
+        /* At flat density omitted Gaussians count for more. */
         float along = outward[0] * normal[0] + outward[1] * normal[1] + outward[2] * normal[2];
         if (length > 1) assert_true(along > 0.99f * length);
         for (size_t k = 0; k < 3; k++) {

@@ -73,7 +73,7 @@ static void test_round_trip(void **state)
 
 static void write_bytes(const char *path, const void *data, size_t size)
 {
-    unlink(path); /* file systems flush a file that is cut to nothing and written anew, and this is done often */
+    unlink(path); /* file systems flush a file that is truncated and written again, and this is done often */
     FILE *file = fopen(path, "wb");
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, size, file), size);
@@ -85,7 +85,7 @@ static void write_string(const char *path, const char *text)
     write_bytes(path, text, strlen(text));
 }
 
-/* What other programs write: text, polygons, faces before vertices, doubles, big-endian, colours as floats. */
+/* PLYs of other programs: text, polygons, faces before vertices, doubles, big-endian, colours as floats. */
 static void test_other_plys(void **state)
 {
     (void)state;
@@ -344,7 +344,7 @@ static void test_glb(void **state)
     splat_mesh_free(&mesh);
 }
 
-/* What a new format has to bring: an ending of its own, words, and a row of docs/files.md; what is written is read. */
+/* A format needs its own ending, words, and a row of docs/files.md, and reads its own files. */
 static void test_table(void **state)
 {
     (void)state;

@@ -54,7 +54,7 @@ static blob make_glb(const char *json, const void *binary, size_t binary_size)
 /* Not splat_file_write, whose flushes take minutes when there are thousands. */
 static void write_bytes(const char *path, const void *data, size_t size)
 {
-    unlink(path); /* file systems flush a file that is cut to nothing and written anew */
+    unlink(path); /* file systems flush a file that is truncated and written again */
     FILE *file = fopen(path, "wb");
     assert_int_equal(fwrite(data, 1, size, file), size);
     fclose(file);

@@ -103,7 +103,7 @@ static hit cast(const splat_mesh *mesh, const splat_camera *c, double near, doub
  * at most that far from its centre. */
 #define SHIFT (0.5 / 1024 + 1e-9)
 
-/* Where the weights say the pixel's point is, it is seen at the pixel's centre. */
+/* The point of the weights projects to the pixel's centre. */
 static void assert_weights(const splat_mesh *mesh, const splat_camera *c, const picture *p, size_t i)
 {
     const uint32_t *face = mesh->faces + 3 * (size_t)(p->faces[i] - 1);

@@ -57,7 +57,7 @@ static void test_triangle(void **state)
                              3 * random_number(2, 3 * i + 2) - 1};
         ASSERT_OK(splat_mesh_bvh_make(&one, &bvh, &error));
         double exact = splat_mesh_bvh_nearest(&bvh, p, NULL), sampled = sampled_distance(&one, 0, p);
-        /* the nearest sample is at most a step of 1.7 / 200 beside the nearest point, which adds its square only */
+        /* the nearest sample is at most a step of 1.7 / 200 off the nearest point, which adds only its square */
         double step = 1.8 / 200, most = fmin(step, exact > 0 ? step * step / (2 * exact) : step);
         assert_true(exact <= sampled + 1e-9 && sampled <= exact + most);
         splat_mesh_bvh_free(&bvh);

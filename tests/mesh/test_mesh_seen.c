@@ -1,4 +1,4 @@
-/* What cameras see of a mesh, and what goes because they do not. */
+/* Faces that cameras see, and the removal of the others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,8 +24,8 @@ static splat_camera camera_at(float x, float y, float z, int side)
     return c;
 }
 
-/* From below, the lower half of a ball: exactly the faces that turn towards the camera, where none is smaller than the
- * pixels. Another one beside it shows what the first hides. */
+/* From below, the lower half of a ball: exactly the faces that turn towards the camera, if none is smaller than the
+ * pixels. A second ball shows what the first hides. */
 static void test_ball(void **state)
 {
     (void)state;
@@ -129,7 +129,7 @@ static void test_rim(void **state)
     }
 }
 
-/* Which pixels look: of camera 0 those left of the middle, of 1 all, of 2 none, of 3 it cannot be told. */
+/* Pixels that count: of camera 0 those left of the middle, of 1 all, of 2 none, of 3 an error. */
 static splat_status keep_some(void *user, size_t i, uint8_t *kept, bool *all, splat_error *error)
 {
     int side = *(int *)user;

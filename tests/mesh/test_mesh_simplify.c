@@ -78,7 +78,7 @@ static void test_torus(void **state)
     splat_mesh_free(&original);
 }
 
-/* What cannot go without breaking the surface stays, whatever the target. */
+/* Vertices that the surface needs stay, for any target. */
 static void test_to_the_end(void **state)
 {
     (void)state;
@@ -404,7 +404,7 @@ static bool listen(void *user, const char *stage, double fraction)
     return ++l->n_calls != l->stop_at;
 }
 
-/* Progress rises to 1, and whoever listens may stop: what is there then is a mesh. */
+/* Progress rises to 1, and the callback may stop the work: the result then is a mesh. */
 static void test_progress(void **state)
 {
     (void)state;

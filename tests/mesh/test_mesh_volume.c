@@ -308,7 +308,7 @@ static splat_voxel_grid fuse(const views *v, double voxel, int threads)
     return grid;
 }
 
-/* Whether the depth map of a view holds the point p with the normal n. */
+/* True if the depth map of a view has the point p with the normal n. */
 static bool sees(const views *v, int view, const double p[3], const double n[3])
 {
     const splat_camera *camera = &v->cameras[view];

@@ -128,7 +128,7 @@ static void two_objects_stay_two(void **state)
 {
     (void)state;
     cloud c = sphere_cloud(40000);
-    for (size_t i = 1; i < c.n; i += 2) /* a smaller one beside it, half a unit away */
+    for (size_t i = 1; i < c.n; i += 2) /* a smaller one, half a unit away */
         for (size_t a = 0; a < 3; a++) {
             float center = a == 0 ? 3 : a == 1 ? -2 : 5;
             c.positions[3 * i + a] = center + 0.5f * (c.positions[3 * i + a] - center) + (a == 0 ? 3.5f : 0);

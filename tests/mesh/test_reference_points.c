@@ -58,7 +58,7 @@ static void test_planes(void **state)
     ASSERT_OK(splat_mesh_compare(&half, &truth, NULL, &options, 2, &d, &error));
     assert_float_equal(d.precision[0], 0.75, 1e-4); /* samples are spread evenly by area */
     assert_float_equal(d.to_reference_median, 0.005, 1e-8);
-    /* beside the step a point is nearer to the lower sheet: 0.25 less what sqrt(0.01^2 - 0.005^2) reaches */
+    /* near the step a point is nearer to the lower sheet: 0.25 less what sqrt(0.01^2 - 0.005^2) reaches */
     assert_float_equal(d.completeness[0], 0.75 + 0.00866, 1e-3);
     splat_mesh_free(&truth);
     splat_mesh_free(&moved);

@@ -456,7 +456,7 @@ static void test_damaged(void **state)
     splat_mesh_free(&mesh);
 }
 
-/* What is up in the scene is +Y for those who look, and reading back the scene's own coordinates. */
+/* The scene's up is +Y in the file, and reading gives the scene's own coordinates. */
 static void test_glb_up(void **state)
 {
     (void)state;

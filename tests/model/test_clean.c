@@ -1,4 +1,4 @@
-/* What splat_model_clean removes, and that it leaves the rest as it was. */
+/* splat_model_clean: the removed Gaussians, and the unchanged rest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

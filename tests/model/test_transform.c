@@ -51,7 +51,7 @@ static double color(const float *rest, int degree, const double d[3], int channe
     return sum;
 }
 
-/* Of every degree, in turned directions, by a turn in general and by a quarter of one. */
+/* Every degree, in turned directions, for a general turn and for a quarter of one. */
 static void harmonics_show_the_same_in_turned_directions(void **state)
 {
     (void)state;
@@ -116,7 +116,7 @@ static splat_camera camera_for(const double m[9], double scale)
     return camera;
 }
 
-/* What a splat shows that was turned and scaled, to a camera that went with it. */
+/* Renders a turned and scaled splat with a camera that moved with it. */
 static float *render(splat_context *context, const double q[4], double scale, bool has_filter)
 {
     static const float black[3] = {0};

@@ -91,7 +91,7 @@ static void look(room *r, int view, uint64_t max_instances, splat_view_hint hint
     free(grad);
 }
 
-/* What a view came to, on the host: its picture, and after differentiate the gradients of the Gaussians. */
+/* The result of a view, on the host: its picture, and after differentiate the gradients of the Gaussians. */
 typedef struct outcome {
     float *image, *gradients[SPLAT_N_TENSORS];
     size_t n_image, n_gradients[SPLAT_N_TENSORS];
@@ -217,7 +217,7 @@ static void pictures_between_forward_and_backward_change_nothing(void **state)
 
 /* ---------------------------------------------------------------- tests on a GPU: what goes wrong stays in its view */
 
-/* A loss that is not finite, told of this view. */
+/* Makes the loss of this view infinite. */
 static void spoil(room *r, int view)
 {
     splat_backend *b = r->model->backend;

@@ -1,5 +1,5 @@
-/* What each op states of its memory beside what it takes: on the CPU the same but for the alignment of buffers, on a
- * GPU an upper bound, as CUB's working memory is not known before. */
+/* The stated memory of each op against the memory that it takes: on the CPU the same except for the alignment of
+ * buffers, on a GPU an upper bound, because CUB's working memory is not known before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -183,7 +183,7 @@ static void test_cost(void **state)
 
 /* ---------------------------------------------------------------- names of the figures */
 
-/* What monitoring scripts of the field read comes first, by these names. */
+/* The first columns, with the names that monitoring scripts of the field read. */
 #define KNOWN_COLUMNS                                                                                                  \
     "Timestamp,VRAM_GB,GPU_Util%,Mem_Util%,PCIe_Gen,PCIe_Width,CPU%,Process_RSS_GB,Process_VmSize_GB,VmSize_Delta_MB," \
     "System_RAM_GB,RAM_Used%,Disk_Read_MB/s,Disk_Write_MB/s,Net_Recv_MB/s,Net_Send_MB/s,"

@@ -1,5 +1,4 @@
-/* What is read from memory profiles: verdicts on good, leaking and broken ones, finding them, the timeline, and the
- * command. */
+/* Reading memory profiles: verdicts on good, leaking and broken ones, finding them, the timeline, and the command. */
 #include "base/file.h"
 #include "check.h"
 #include "report/profile/profile.h"

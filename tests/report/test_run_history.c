@@ -49,7 +49,7 @@ static void limit_files(rlim_t bytes)
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 }
 
-/* What a later run reads is the beginning of what was written. Returns the number of points; *all: nothing is lost. */
+/* Checks that a later run reads the beginning of the written points. Returns their number; *all: none is lost. */
 static size_t read_back(bool *all)
 {
     splat_error error;

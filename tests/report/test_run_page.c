@@ -181,7 +181,7 @@ static splat_image decode(const char *text)
     return image;
 }
 
-/* Whether the page says it, beside the base64 of pictures, which may have any letters. */
+/* True if the page has the word outside of the base64 of pictures, which may have any letters. */
 static bool says(const char *page, const char *word)
 {
     for (const char *at = strstr(page, word); at; at = strstr(at + 1, word)) {

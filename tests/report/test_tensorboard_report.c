@@ -134,7 +134,7 @@ static void check_tags(const event_file *file, const expected_tag *expected, siz
     }
 }
 
-/* What check_tensorboard.py is to find. */
+/* The tags that check_tensorboard.py must find. */
 static void describe(const char *path, const expected_tag *expected, size_t n)
 {
     static const struct {
@@ -301,7 +301,8 @@ static void the_upstream_tags(void **state)
     event_file_free(&file);
 }
 
-/* Coarse training has SuGaR's tags beside the others, but for the losses under the default tags only. */
+/* Coarse training has SuGaR's tags in addition to the others, except for the losses, which only the default tags
+ * have. */
 static void write_coarse(splat_tensorboard_report *report, splat_tensorboard_tags tags, const char *folder)
 {
     static population p;
@@ -402,7 +403,7 @@ static void the_tags_of_coarse_training(void **state)
     event_file_free(&file);
 }
 
-/* Its settings stand where it goes on: beside those of the run before, not in their place. */
+/* Its settings appear at the resumed step, in addition to those of the run before. */
 static void a_resumed_run(void **state)
 {
     (void)state;

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What came, in its order. */
+/* The received values, in order. */
 typedef struct record {
     int n_calls;
     size_t n, index[16];

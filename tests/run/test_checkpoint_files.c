@@ -77,7 +77,7 @@ static void every_flipped_bit_is_found(void **state)
     close_tiny(&p);
 }
 
-/* Writes `path` anew as `to` with a changed header and right checksums. */
+/* Rewrites `path` as `to` with a changed header and right checksums. */
 static void rewrite(const char *path, const char *to, void (*change)(json_t *, splat_tensor_entry *, size_t *))
 {
     splat_tensor_reader file;

@@ -473,7 +473,7 @@ static void a_splat_that_fails_leaves_a_checkpoint(void **state)
     splat_trainer_destroy(t);
 }
 
-/* Told before the first step, not after the last. */
+/* The error comes before the first step, not after the last. */
 static void a_full_disk_is_seen_before_training(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* What a real run tells TensorBoard and the profiler (its page: test_run_page.c); and that telling changes nothing. */
+/* TensorBoard and profiler files of a real run (its page: test_run_page.c), which do not change the run. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -16,7 +16,7 @@
 #define N_PHOTOS 6
 #define PI 3.14159265358979323846
 
-/* What is seen in a direction of the world, in [0,255]. */
+/* The scene in a direction of the world, in [0,255]. */
 static double scenery(const double d[3], int channel)
 {
     return 127.5 + 70 * sin(5 * d[0] + channel) * cos(4 * d[1] - channel) + 50 * sin(3 * d[2] + 2 * d[0]);

@@ -213,7 +213,7 @@ static void test_folders(void **state)
     assert_int_equal(rename("scene/sparse/0", "scene/sparse/1"), 0);
     ASSERT_OK(open_dataset(&options, &d, &error));
     splat_dataset_free(&d);
-    /* beside a smaller one: by the counts of both encodings */
+    /* next to a smaller one: by the counts of both encodings */
     splat_colmap_camera camera = {3, 1, 40, 30, 50, 60, 21, 14, {0}};
     splat_colmap_image image = {1, 3, {1, 0, 0, 0}, {0, 0, 0}, "p00.png"};
     const splat_colmap_model small = {&camera, 1, &image, 1, NULL, 0, NULL};
@@ -370,7 +370,7 @@ static void test_points(void **state)
     assert_float_equal(d.extent, 1.65f, 1e-6);
     splat_dataset_free(&d);
 
-    splat_point ply = {{1, 2, 3}, {4, 5, 6}}; /* points3D.ply beside the model wins */
+    splat_point ply = {{1, 2, 3}, {4, 5, 6}}; /* points3D.ply next to the model wins */
     ASSERT_OK(splat_ply_write_points("scene/sparse/0/points3D.ply", &ply, NULL, 1, &error));
     ASSERT_OK(open_dataset(&options, &d, &error));
     assert_int_equal(d.n_points, 1);

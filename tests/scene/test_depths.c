@@ -1,5 +1,5 @@
-/* What a scene knows of depth: maps of inverse depth and points with tracks; that both say the same of one scene,
- * through a lens and smaller; which views have which; and what is refused. */
+/* Known depth of a scene: maps of inverse depth and points with tracks; both agree for one scene, through a lens and
+ * smaller; the views that have them; and refused files. */
 #include "dataset_fixture.h"
 
 #include "io/picture/image_write.h"
@@ -178,7 +178,7 @@ static void views_have_their_own_numbers(void **state)
     splat_dataset_free(&d);
 }
 
-/* Of two values at an edge no third is made, whatever the sizes; and a pixel is that of the map under its middle. */
+/* Two values at an edge are never mixed, for any sizes; and a pixel has the value of the map under its middle. */
 static void nothing_is_mixed(void **state)
 {
     (void)state;
@@ -318,7 +318,7 @@ static void points_are_where_photos_see_them(void **state)
                  "4 0 0 3 1 2 3 0.5 7 3 17 3 7 4\n"             /* two: left out */
                  "5 0.1 0.2 4.01 1 2 3 3 7 6 17 4 27 3\n"       /* where 1 is, and worse */
                  "6 0 0 -3 1 2 3 1 7 7 17 5 27 4\n"             /* behind */
-                 "7 9 0 3 1 2 3 1 7 8 17 6 27 5\n");            /* beside */
+                 "7 9 0 3 1 2 3 1 7 8 17 6 27 5\n");            /* outside */
     ASSERT_OK(open_dataset(&options, &d, &error));
     const splat_depth_point *p = points_of(&d, 0, 3); /* a.png, the largest weight first */
     double expected[3][4] = {{20 * -0.5 + 11.5, 7.5, 0.5, 4}, {20 * 0.1 / 4 + 11.5, 8.5, 0.25, 1},
@@ -329,7 +329,7 @@ static void points_are_where_photos_see_them(void **state)
         double weight = expected[i][3] / 6 * (double)d.extent * expected[i][2];
         assert_true(fabs((double)p[i].weight - weight) < 1e-5 * weight);
     }
-    points_of(&d, 3, 1); /* d.png, which 2 is beside */
+    points_of(&d, 3, 1); /* d.png: point 2 is outside */
     assert_int_equal(d.n_depth_points, 3 + 3 + 2 + 1);
     assert_non_null(strstr(log_text, "depths of points: 9 in 4 training photos"));
     splat_dataset_free(&d);

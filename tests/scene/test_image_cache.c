@@ -447,7 +447,7 @@ static void make_segment(const test_scene *scene)
     assert_true(is_maker && !is_again);
 }
 
-/* What one has decoded the other has without its file, and counts where it was decoded. */
+/* A photo decoded by one process is read by the other without its file, and counts where it was decoded. */
 static void processes_decode_a_photo_once(void **state)
 {
     test_scene *scene = *state;

@@ -97,7 +97,7 @@ static void the_order_of_names_and_folders(void **state)
     assert_null(d.views[0].mask_path);
     assert_string_equal(d.views[2].mask_path, "s/mask/z.png");
     splat_dataset_free(&d);
-    options.masks = "images"; /* masks beside photos, which are no masks of themselves */
+    options.masks = "images"; /* masks in the photos' folder, which are no masks of themselves */
     write_gray("s/images/z_mask.png", W, H, 255);
     ASSERT_OK(open_dataset(&options, &d, &error));
     assert_null(d.views[0].mask_path);
@@ -417,7 +417,7 @@ static void expect_points(const splat_scene_options *options, const float *x, si
     splat_dataset_free(&d);
 }
 
-/* Three cameras beside each other, at x = 0, -1, -2: a point (x, 0, 4) lies at 20 (x + i)/4 + 12. The right halves of
+/* Three cameras in a row, at x = 0, -1, -2: a point (x, 0, 4) lies at 20 (x + i)/4 + 12. The right halves of
  * the first two photos, from 12 on, are masked; the third has no mask. */
 static void points_on_what_masks_cover_are_left_out(void **state)
 {

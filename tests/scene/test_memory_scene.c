@@ -21,7 +21,7 @@
 
 enum { MOST = 20 };
 
-/* What a program would hold: the photos of a scene in files, decoded, with what COLMAP knows of them. */
+/* The data of a program: the photos of a scene in files, decoded, with their cameras and points from COLMAP. */
 typedef struct held {
     splat_colmap_model model;
     splat_scene_photo photos[MOST];

@@ -182,7 +182,7 @@ static void test_rays_end_on_surfaces(void **state)
     for (int shape = 0; shape < SPLAT_SAMPLE_N_SHAPES; shape++) assert_true(n[shape] > 20);
 }
 
-/* Whether a solid hides x from a camera centre. */
+/* True if a solid hides x from a camera centre. */
 static bool is_hidden(const splat_sample_world *world, const double center[3], const float x[3])
 {
     splat_vec3 origin = splat_vec3_make(center[0], center[1], center[2]);
@@ -310,7 +310,7 @@ static void test_clean_up(void **state)
     assert_int_equal(fixture_count("empty"), 0); /* it was there before: it stays */
 }
 
-/* What other measurements were made with stays as it is; libraries of mathematics may differ in a last bit. */
+/* The sample of other measurements does not change; libraries of mathematics may differ in a last bit. */
 static void test_stays(void **state)
 {
     (void)state;

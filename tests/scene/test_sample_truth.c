@@ -142,7 +142,8 @@ static void cross(const double a[3], const double b[3], double out[3])
     out[2] = a[0] * b[1] - a[1] * b[0];
 }
 
-/* Where the ray from o along d passes a triangle that faces it, as a part of d (Moeller, Trumbore 1997); 2: nowhere. */
+/* The place at which the ray from o along d passes a triangle that faces it, as a part of d (Moeller, Trumbore 1997);
+ * 2: none. */
 static double pass_triangle(const splat_mesh *mesh, size_t face, const double o[3], const double d[3])
 {
     double a[3], ab[3], ac[3], oa[3], p[3], q[3];
@@ -293,7 +294,7 @@ static void make_work(splat_sample_work *s, splat_sample_options *options)
     }
 }
 
-/* Of a part's area, seen by three cameras. */
+/* The seen part of a part's area, over three cameras. */
 static double seen_part(const splat_sample_work *s, const splat_part *part)
 {
     int n = 0, n_seen = 0;

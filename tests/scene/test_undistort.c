@@ -17,7 +17,7 @@ static double scenery(double x, double y, int channel)
     return 127.5 + 80 * sin(7 * x + channel) * cos(6 * y - channel) + 40 * sin(3 * (x + y));
 }
 
-/* What a lens sees of it, in a file of another size than the camera's. */
+/* The photo of it by a lens, in a file of another size than the camera's. */
 static splat_image photograph(const splat_lens *lens, int width, int height)
 {
     splat_image image = {width, height, 3, malloc((size_t)width * (size_t)height * 3)};
@@ -223,7 +223,7 @@ static void write_sample(const char *folder, splat_sample_distortion distortion)
     ASSERT_OK(splat_sample_scene_write(folder, &options, 2, &error));
 }
 
-/* Of what both pictures show. */
+/* The PSNR over the common part of both pictures. */
 static double psnr(const uint8_t *rgb, const splat_camera *camera, const uint8_t *other, const splat_camera *reference)
 {
     double sum = 0;

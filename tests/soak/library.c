@@ -27,7 +27,7 @@ static void must(splat_status status, const char *what)
     exit(1);
 }
 
-/* What fails must give everything back, too. */
+/* A failed call must also free everything. */
 static void must_fail(splat_status status, const char *what)
 {
     if (status != SPLAT_OK) return;
@@ -80,7 +80,7 @@ static void step(splat_trainer *trainer, int n)
     for (int i = 0; i < n; i++) must(splat_trainer_step(trainer, NULL, &error), "a step");
 }
 
-/* A training with its viewer, whom nobody visits; then the same from its checkpoint, which must end alike. */
+/* A training with a viewer without visitors; then the same from its checkpoint, which must give the same end. */
 static uint64_t train(splat_context *context, splat_scene *scene, const char *folder, uint64_t hash)
 {
     splat_viewer_options options;

@@ -390,7 +390,7 @@ static void meshes_that_do_not_belong_together_are_refused(void **state)
     scene_free(&s);
 }
 
-/* What was placed leads back to its turns. */
+/* Quaternions of placed Gaussians give their turns back. */
 static void turns_are_found_in_quaternions(void **state)
 {
     (void)state;

@@ -290,7 +290,7 @@ static void each_loss_at_its_time(void **state)
     }
 }
 
-/* Photos, entropy and prune alone: what a mode costs is told against this. Nothing else is done, nor searched. */
+/* Photos, entropy and prune alone: the base for the cost of a mode. Nothing else is computed, nor searched. */
 static void without_factors_only_photos_are_trained_on(void **state)
 {
     (void)state;

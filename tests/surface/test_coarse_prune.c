@@ -54,7 +54,7 @@ static void the_pivot_is_a_quantile(void **state)
     assert_true(pivot == 0);
 }
 
-/* What the prune leaves of a splat. */
+/* The share of a splat that the prune keeps. */
 static double share_kept(const tiny_place *p, const char *splat, float keep)
 {
     splat_train_options o = options_with(FIRST + 300);

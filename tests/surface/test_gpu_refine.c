@@ -1,5 +1,5 @@
-/* Refinement on a GPU, beside the CPU. Without a GPU every test is skipped, loudly. `test_gpu_refine cpu` runs the same
- * tests with the CPU in the GPU's place: to try the tests. */
+/* Refinement on a GPU, compared with the CPU. Without a GPU every test prints that it is skipped. `test_gpu_refine cpu`
+ * runs the same tests with the CPU in the GPU's place, to try the tests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

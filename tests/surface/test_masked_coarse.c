@@ -98,7 +98,7 @@ static splat_train_options options_of(splat_regularization regularization)
     return o;
 }
 
-/* What a step's losses leave. */
+/* The gradients after a step's losses. */
 typedef struct outcome {
     double results[SPLAT_N_COARSE_RESULTS];
     float *means; /* gradients, [n][3] */

@@ -44,7 +44,7 @@ static splat_scene *open_blobs(splat_context *context, const char *masks, splat_
     return scene;
 }
 
-/* What the views showed. */
+/* The views' surface. */
 typedef struct shown {
     float *depth, *alpha; /* [N_CAMERAS][height][width] */
     size_t n;             /* pixels of a view */

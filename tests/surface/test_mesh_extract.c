@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What a mesh can be made of. */
+/* Sources of a mesh. */
 static const struct { splat_mesh_method method; splat_mesh_point_source points; const char *path; } ways[] = {
     {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_LEVEL, "out/level.ply"},
     {SPLAT_MESH_POISSON, SPLAT_MESH_POINTS_DEPTH, "out/depth.ply"},
@@ -110,8 +110,8 @@ static void a_sphere_comes_back(void **state)
     splat_context_destroy(context);
 }
 
-/* A sheet of discs is a shell for marching cubes: an outer and an inner side. The inner one is seen by no view, and
- * goes unless told otherwise. */
+/* A sheet of discs is a shell for marching cubes: an outer and an inner side. No view sees the inner one, and it is
+ * removed by default. */
 static void density_makes_a_shell(void **state)
 {
     (void)state;
@@ -320,7 +320,7 @@ static void threads_do_not_change_a_byte(void **state)
     }
 }
 
-/* Of n x n points in a square, and the first 100 of them once more. */
+/* The depth for n x n points in a square, and the first 100 of them once more. */
 static int depth_of_grid(int n, int most)
 {
     int depth = -1;
@@ -427,7 +427,7 @@ static void bad_options_are_told(void **state)
     close_training(context, scene, NULL);
 }
 
-/* What a mesh may need of host memory, by the message that refuses it. */
+/* The host memory that a mesh needs, from the message that refuses it. */
 static double refused_mib(splat_context *context, const splat_mesh_extract_options *o)
 {
     splat_mesh_extract_info info[2];

@@ -1,5 +1,5 @@
-/* Coarse training with pairs of views: which view stands beside that of a step, its photo, that the views come to
- * agree, that a run that was stopped anywhere is the same run. The losses themselves are tested with op multi_view. */
+/* Coarse training with pairs of views: the neighbour of a step's view, its photo, that the views come to agree, and
+ * that a run stopped anywhere is the same run. Op multi_view tests the losses themselves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -43,7 +43,7 @@ static void free_depths(float **depths, size_t n)
     free(depths);
 }
 
-/* Of the pixels of a kind, the part that has another depth than before. */
+/* The part of the pixels of a kind that has another depth than before. */
 static double part_changed(const room *r, float **before, int kind)
 {
     size_t n = 0, n_changed = 0;
@@ -71,7 +71,7 @@ static double room_part_wrong(const room *r, float **before, int kind)
     return (double)n_wrong / (double)n;
 }
 
-/* Of a wall's pixels next to a poster's edge, on its left (side -1) or right (1), the part that is on a plane. */
+/* The part of a wall's pixels next to a poster's edge, on its left (side -1) or right (1), that is on a plane. */
 static double part_flat_beside_posters(const room *r, int side)
 {
     size_t n = 0, n_flat = 0;
@@ -129,7 +129,7 @@ static void look_up(splat_camera *cameras, size_t n, int width)
     }
 }
 
-/* What has a wrong depth all over, at its rim, too: a surface that waves before the right one. */
+/* Gives a kind a wrong depth everywhere, also at its rim: a waving surface in front of the right one. */
 static void spoil(room *r, int kind)
 {
     for (size_t v = 0; v < r->maps.n; v++)
@@ -182,8 +182,8 @@ static void outlines_of_a_ball_are_no_plane(void **state)
     room_free(&r);
 }
 
-/* A column seen from a quarter of the room: its outlines, top and foot are nearly the same for views beside each other,
- * but for the bend of top and foot. */
+/* A column seen from a quarter of the room: its outlines, top and foot are nearly the same for neighbouring views,
+ * except for the bend of top and foot. */
 static void outlines_of_a_column_are_no_plane(void **state)
 {
     (void)state;
@@ -227,7 +227,7 @@ static void ground_trace(const splat_camera *c, double x, double y, room_hit *hi
         rgb[k] = is_ground ? (k == 1 ? 0.6f : 0.4f) * (1 + grain) : 0.25f + 0.05f * (float)k + 0.05f * d[2] / sqrtf(a);
 }
 
-/* A splat paints the sky beside the ground's end on the ground. */
+/* A splat paints the sky next to the ground's end onto the ground. */
 static void ground_make(room *r, size_t n, const splat_camera *cameras)
 {
     splat_error error;
@@ -390,7 +390,7 @@ static void balls_hide_nothing(void **state)
     ceiling_free(&c);
 }
 
-/* Two lines of one plane say where that plane is, and nothing of the surface beside it. */
+/* Two lines of one plane determine that plane, and nothing of the surface next to it. */
 static void lines_of_one_plane_are_not_another(void **state)
 {
     (void)state;
@@ -497,7 +497,7 @@ static size_t count_wrong_at_an_edge(double y, double z, bool is_concave)
     return n_wrong;
 }
 
-/* Where two planes meet is between the seeds, and known to the pixel. */
+/* The line where two planes meet lies between the seeds, and is known to the pixel. */
 static void planes_end_where_they_meet(void **state)
 {
     (void)state;

@@ -388,7 +388,7 @@ static void write_sheet(const char *path, const double scale[3], double turn, bo
     splat_mesh_free(&mesh);
 }
 
-/* What a mesh is refined to, untrained but opaque, as a splat with wide Gaussians that leave no gaps. */
+/* Makes the refinement of a mesh, untrained but opaque, as a splat with wide Gaussians that leave no gaps. */
 static void bind_sheet(const tiny_place *p, const char *mesh, const char *splat)
 {
     splat_error error;

@@ -15,12 +15,12 @@
 #define H 120
 #define FAR 12.0 /* radius of a ball around all cameras */
 
-/* What the photos show: paint on the ball, clouds without a distance, clouds over half of it, or one colour. */
+/* The content of the photos: paint on the ball, clouds without a distance, clouds over half of it, or one colour. */
 typedef enum paint_kind { WALL, CLOUDS, HALF, BLANK } paint_kind;
 
 static const splat_surface_boxes boxes = {{-2, -2, -2}, {2, 2, 2}, {-16, -16, -16}, {16, 16, 16}};
 
-/* Where the ray through a place of the picture meets a ball of a radius from within; its depth. */
+/* The intersection of the ray through a place of the picture with a ball around it; its depth. */
 static double meet(const splat_camera *c, double x, double y, double radius, float place[3], float direction[3])
 {
     double o[3], d[3], a = 0, b = 0, e = -radius * radius;
@@ -110,8 +110,8 @@ static void photos_tell_a_wall_from_a_sky(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         splat_view_maps maps = make_far(cases[i].radius, cases[i].paint);
         ask(cases[i].what, &maps, parts);
-        assert_true(parts[cases[i].opinion] > 0.5); /* beside the picture's rim neighbours see no patch */
-        assert_true(parts[cases[i].opinion] > 0.75 * (1 - parts[SPLAT_SKY_SILENT])); /* two patches may look alike */
+        assert_true(parts[cases[i].opinion] > 0.5); /* near the picture's rim neighbours see no patch */
+        assert_true(parts[cases[i].opinion] > 0.75 * (1 - parts[SPLAT_SKY_SILENT])); /* two patches may be similar */
         for (size_t v = 0; v < maps.n; v++) {
             free(maps.views[v].gray);
             maps.views[v].gray = NULL;

@@ -1,4 +1,4 @@
-/* What views agree on, with maps that are exact but for what a test puts into some of them. */
+/* Agreement of views, with maps that are exact except for faults that a test puts into some of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -153,7 +153,7 @@ static void floaters_of_a_few_views_are_outvoted(void **state)
     }
 }
 
-/* Depth that is nearer by 0.8 % passes for the same depth, but 15 degrees beside it lies more than a pixel away. */
+/* Depth that is nearer by 0.8 % passes for the same depth, but 15 degrees away it lies more than a pixel off. */
 static void a_pixel_is_the_limit(void **state)
 {
     (void)state;
@@ -293,7 +293,7 @@ static size_t count_far(const splat_view_maps *maps, bool remove_sky)
     return n;
 }
 
-/* What every view sees far away at the same place is sky where it is plain: unless a plane says its depth. */
+/* A plain region that every view sees far away at the same place is sky, unless a plane determines its depth. */
 static void what_is_plain_and_far_is_sky(void **state)
 {
     (void)state;

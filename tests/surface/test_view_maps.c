@@ -63,7 +63,8 @@ static void pixels_and_places_are_inverse(void **state)
     }
 }
 
-/* On a circle with steps of 15 degrees: those beside come first, those across see other sides or are too far around. */
+/* On a circle with steps of 15 degrees: the next ones come first, those across see other sides or are too far
+ * around. */
 static void neighbors_see_the_same_places(void **state)
 {
     (void)state;

@@ -91,7 +91,7 @@ static void tables_level_in_linear_light(void **state)
     }
 }
 
-/* What the mesh does not cover, and what lies behind, is not blurred into what stands before it. */
+/* Pixels outside of the mesh, and pixels of a surface behind, are not blurred into the surface in front. */
 static void the_low_band_stays_on_the_mesh(void **state)
 {
     (void)state;

@@ -270,7 +270,7 @@ static void bound_gaussians_give_colors(void **state)
     assert_true(info.from_gaussians == 1 && info.from_photos == 0);
     double distance = distance_from_bound(&mesh);
     print_message("Gaussians: %.2f of 255 away\n", distance);
-    assert_true(distance < 5); /* rounding, and what the Gaussians beside a face lay over it; measured 1.7 */
+    assert_true(distance < 5); /* rounding, and the light of Gaussians next to a face; measured 1.7 */
     splat_model_destroy(model);
     splat_mesh_free(&mesh);
     splat_scene_close(scene);

@@ -35,11 +35,11 @@
 static const splat_backend_functions *real; /* the CPU's */
 static splat_backend_functions counting;
 
-/* Of a rank, which is a thread. */
+/* The trainer of a rank, which is a thread. */
 static _Thread_local const splat_trainer *watched;
 static _Thread_local int own;      /* its number */
 static _Thread_local bool is_away; /* rows lie in the cache */
-/* Of all ranks. */
+/* Counts over all ranks. */
 static atomic_int n_lacking[MAX_TEST_RANKS]; /* steps that are put off */
 static atomic_int n_looks;    /* reads and moves of rows */
 static atomic_int n_early;    /* those while rows lacked steps, or were away */

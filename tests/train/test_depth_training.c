@@ -379,7 +379,7 @@ static void coarse_training_takes_maps(void **state)
     uint8_t *with = result_after(t, 20, &size);
     uint8_t *without = result_after(start_with(&plain, &o, SPLAT), 40, &plain_size);
     assert_same_bytes(with, size, without, plain_size, false, "maps change nothing in coarse training");
-    o.depth_l1_weight_init = o.depth_l1_weight_final = 1e-9f; /* beside the losses of coarse training, not instead */
+    o.depth_l1_weight_init = o.depth_l1_weight_final = 1e-9f; /* in addition to the losses of coarse training */
     splat_trainer *other = start_with(&plain, &o, SPLAT);
     t = start_with(&p, &o, SPLAT);
     run_steps(other, 40);

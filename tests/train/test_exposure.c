@@ -1,5 +1,5 @@
-/* Exposure and white balance beside the splat: known gains are found, the gauge holds, runs resume bit for bit, and
- * threads change nothing. */
+/* Exposure and white balance: known gains are found, the gauge holds, runs resume bit for bit, and threads change
+ * nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ static splat_metrics test_views(splat_model *model, splat_scene *scene)
     return mean;
 }
 
-/* Of the training views, as their photos were exposed (a file) or neutral (NULL). */
+/* The PSNR of the training views with the exposures of their photos (a file) or neutral (NULL). */
 static double train_psnr(splat_model *model, splat_scene *scene, const char *exposures)
 {
     splat_metrics mean;
@@ -307,7 +307,7 @@ static void gains_come_from_a_file(void **state)
     close_tiny(&p);
 }
 
-/* What it takes of the frame is what plans count, up to the alignment of two buffers; without it, nothing. */
+/* Its memory of the frame is the planned one, up to the alignment of two buffers; without exposure there is none. */
 static void its_memory_is_what_plans_count(void **state)
 {
     (void)state;
@@ -327,7 +327,7 @@ static void its_memory_is_what_plans_count(void **state)
     assert_true(used[1] >= used[0] + bytes[1] && used[1] <= used[0] + bytes[1] + 2 * 256);
 }
 
-/* Where a gain gets by Adam with a gradient of 1 every n-th step after `first`, which is as far as it can. */
+/* The way of a gain in Adam with a gradient of 1 every n-th step after `first`, which is the farthest possible. */
 static double way_of_a_gain(const splat_train_options *o, int n_photos, int first)
 {
     double x = 0, m = 0, v = 0;

@@ -1,5 +1,5 @@
-/* What is given up at which count below which limit, as arithmetic; and a run that gives up everything while it grows:
- * it stays below its limit, and resumes bit for bit from before, between and after. */
+/* Giving up features: the count and the limit of each, as arithmetic; and a run that gives up everything while it
+ * grows. It stays below its limit, and resumes bit for bit from before, between and after. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -108,7 +108,7 @@ static void forms_are_the_first_choices(void **state)
     assert_int_equal(bits, SPLAT_GIVE_UP_ALL);
 }
 
-/* Two photos, or three where a step looks at one beside its own, take as much kept as streamed, or less. */
+/* Two photos, or three if a step uses a second one, take at most as much memory kept as streamed. */
 static void few_photos_are_kept(void **state)
 {
     (void)state;
@@ -268,8 +268,7 @@ static void what_was_given_up_comes_back_where_there_is_room(void **state)
     close_training(p.context, p.scene, t);
 }
 
-/* What is held is more than the plan knows of: what is refused then makes the run give up more, and no step is left
- * out. */
+/* The run holds more than the plan knows: the refusal makes it give up more, and no step is left out. */
 static void a_refusal_gives_up_more(void **state)
 {
     (void)state;
@@ -326,7 +325,7 @@ static void growth_takes_what_is_missing(void **state)
     }
 }
 
-/* Where there is not even room to convert, the step is left out, and training goes on. */
+/* If there is not even room to convert, the step is left out, and the training continues. */
 static void nothing_can_be_given_up(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* The trainer and the evaluator on a GPU, beside the CPU, on a small sample scene. Without a GPU every test is
- * skipped, loudly. `test_gpu cpu` runs the same tests with the CPU in the GPU's place: to try the tests. */
+/* The trainer and the evaluator on a GPU, compared with the CPU, on a small sample scene. Without a GPU every test
+ * prints that it is skipped. `test_gpu cpu` runs the same tests with the CPU in the GPU's place, to try the tests. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -413,7 +413,7 @@ static void a_picture_of_more_tiles_than_16_bits_is_the_same(void **state)
     close_place(&gpu);
 }
 
-/* What training knows of its views must not shape another picture: this one has far more instances than they. */
+/* Hints from training views must not shape another picture: this one has far more instances than they have. */
 static void a_model_in_training_renders_as_its_file(void **state)
 {
     (void)state;

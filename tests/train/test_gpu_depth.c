@@ -1,4 +1,4 @@
-/* Training on known depth on a GPU, beside the CPU. Without a GPU every test is skipped, loudly.
+/* Training on known depth on a GPU, compared with the CPU. Without a GPU every test prints that it is skipped.
  * `test_gpu_depth cpu` runs the same tests with the CPU in the GPU's place. */
 #include <setjmp.h>
 #include <stdarg.h>

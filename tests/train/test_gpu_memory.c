@@ -1,5 +1,5 @@
-/* Memory on a GPU: storages, bands and limits beside the CPU; evaluation; memory that is missing; handles. Without a
- * GPU every test is skipped, loudly; `test_gpu_memory cpu` tries the tests with the CPU in the GPU's place. */
+/* Memory on a GPU: storages, bands and limits, compared with the CPU; evaluation; missing memory; handles. Without a
+ * GPU every test prints that it is skipped; `test_gpu_memory cpu` tries the tests with the CPU in the GPU's place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

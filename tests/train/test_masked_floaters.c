@@ -1,4 +1,4 @@
-/* What masked pixels alone show is removed: which Gaussians that is, when it happens, and that white masks, and modes
+/* Removal of Gaussians that only masked pixels show: the removed Gaussians, the moment, and that white masks, and modes
  * in which black pixels teach something, change nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ static splat_train_options options_of_run(const splat_strategy *strategy)
     return o;
 }
 
-/* Where pixel (x, y) of a camera sees something at depth z. */
+/* The place of pixel (x, y) of a camera at depth z. */
 static void place_of(const splat_camera *c, float x, float y, float z, float place[3])
 {
     const float local[3] = {(x - c->cx) / c->fx * z, (y - c->cy) / c->fy * z, z};
@@ -73,7 +73,7 @@ static void place_of(const splat_camera *c, float x, float y, float z, float pla
                    c->rotation[6 + k] * local[2];
 }
 
-/* Whether another camera may see a place. */
+/* True if another camera may see a place. */
 static bool is_seen_elsewhere(const splat_dataset *dataset, const float place[3])
 {
     for (size_t v = 1; v < dataset->n_views; v++) {

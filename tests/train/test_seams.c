@@ -41,8 +41,8 @@ static void toy_updates(const splat_trainer *t, int iteration, splat_adam *adam)
     adam->update[SPLAT_TENSOR_scales] = false;
 }
 
-/* Each row counts the iterations that it saw (in its second float), which moves the Gaussian: a state that is lost or
- * begins anew gives another model. Once, some go. */
+/* Each row counts its iterations (in its second float), which moves the Gaussian: a state that is lost or reset gives
+ * another model. Once, some rows are removed. */
 static splat_status toy_after(splat_trainer *t, int iteration, splat_error *error)
 {
     uint32_t old_n = t->model->gaussians.n;
@@ -386,7 +386,7 @@ static void a_regularizers_losses_are_reported(void **state)
     close_tiny(&p);
 }
 
-/* What was known of other Gaussians is forgotten, and what a step works with has room for all. */
+/* The cached rows of other Gaussians are forgotten, and the arrays of a step have room for all. */
 static void cached_rows_go_with_their_gaussians(void **state)
 {
     (void)state;

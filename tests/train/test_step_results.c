@@ -1,5 +1,5 @@
-/* Whether steps of a backend that works ahead trust what a view needed when it was last seen: on a backend of no work,
- * whose results are given. */
+/* Steps of a backend that works ahead must not trust the needs of a view when it was last seen: on a backend without
+ * work, whose results are given. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -111,7 +111,7 @@ static void what_is_nearly_transparent_goes_after_densification(void **state)
     splat_train_options_init(&o);
     assert_int_equal(late_prunes(&o, &first, &last), 4);
     assert_true(first == 15000 && last == 24000);
-    o.densify_until_iter = 0; /* coarse training, and whoever wants no density control */
+    o.densify_until_iter = 0; /* coarse training, and runs without density control */
     assert_int_equal(late_prunes(&o, &first, &last), 0);
     splat_train_options_init(&o);
     o.iterations = 7000;
@@ -189,7 +189,7 @@ static splat_trainer *trainer_before_a_late_prune(const fixture *f, splat_train_
     return t;
 }
 
-/* What comes after an iteration is done by the next step; until then both runs are the same one. */
+/* The next step does the work that belongs after an iteration; until then both runs are the same. */
 static void late_pruning_removes_the_transparent_alone(void **state)
 {
     (void)state;

@@ -1,4 +1,4 @@
-/* A splat whose pictures can be told by heart, for the viewer's tests. */
+/* A splat with known pictures, for the viewer's tests. */
 #ifndef SPLAT_TESTS_RED_MODEL_H
 #define SPLAT_TESTS_RED_MODEL_H
 

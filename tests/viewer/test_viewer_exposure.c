@@ -100,7 +100,7 @@ static uint8_t *expected(splat_model *model, splat_scene *scene, size_t view, bo
     return map;
 }
 
-/* Of bytes: a step of the colour map apart at most counts as the same, from the formula's rounding. */
+/* The mean difference in bytes: one step of the colour map counts as the same, because of the formula's rounding. */
 static double mean_difference(const splat_viewer_image *image, const uint8_t *other)
 {
     const size_t n = 3 * (size_t)image->width * (size_t)image->height;

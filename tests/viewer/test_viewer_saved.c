@@ -121,7 +121,7 @@ static void test_it_needs_the_token_and_a_save(void **state)
     assert_int_equal(ask(v, "GET", "/explore.js", v->token, LOCAL), SPLATSMITH_HAS_EXPLORE ? 200 : 404);
 }
 
-/* What is on its way stays as it is; who comes later gets the newer one. */
+/* A file on its way does not change; later clients get the newer one. */
 static void test_a_newer_save_takes_its_place(void **state)
 {
     splat_viewer *v = viewer_of(state);

@@ -1,5 +1,5 @@
-/* The viewer beside a training, of several ranks too: the same bytes whoever looks, pauses, saves, stops, and how much
- * time pictures take. Without civetweb all is skipped. */
+/* The viewer during a training, also of several ranks: clients that look, pause, save and stop do not change the bytes;
+ * and the time that pictures take. Without civetweb all is skipped. */
 #include "scene_fixture.h"
 #include "splatsmith/sample.h"
 #include "train/state.h"

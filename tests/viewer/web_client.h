@@ -121,7 +121,7 @@ static inline size_t read_frame(int s, uint8_t *data, size_t room)
     }
 }
 
-/* Whether the server closes, within ten seconds. */
+/* Returns true if the server closes, within ten seconds. */
 static inline bool is_closed(int s)
 {
     char byte;
