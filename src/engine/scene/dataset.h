@@ -34,6 +34,8 @@ typedef struct splat_dataset_view {
     int depth_width, depth_height; /* of that file */
     float depth_scale, depth_offset; /* inverse depth = scale value/65536 + offset */
     size_t first_depth_point, n_depth_points; /* into dataset.depth_points */
+    float near_depth;            /* half of the depth that 1 % of the photo's points lie before: nothing of the scene is
+                                    nearer; 0: the scene has no tracks, or fewer than 20 of them name the photo */
     bool is_lower_scale;   /* multi-scale Blender: not trained on unless load_allres */
 } splat_dataset_view;
 
@@ -45,6 +47,8 @@ typedef struct splat_dataset {
     uint32_t *train; size_t n_train;            /* view indices */
     uint32_t *test;  size_t n_test;
     splat_point *points; size_t n_points;
+    uint8_t *point_photos;                      /* [n_points] training photos that see each point, 255: or more; NULL:
+                                                   the scene has no tracks */
     bool random_points;
     float extent;
     bool composite_truncates; /* NeRF-synthetic: alpha compositing truncates to 8 bits */

@@ -141,8 +141,12 @@ static void leave_out(job *j, const splat_dataset_log *log)
     for (size_t i = 0; i < before; i++) n += !is_hidden(j, i);
     if (n == before || n == 0) return; /* none: there would be nothing to begin with */
     dataset->n_points = 0;
-    for (size_t i = 0; i < before; i++)
-        if (!is_hidden(j, i)) dataset->points[dataset->n_points++] = dataset->points[i];
+    for (size_t i = 0; i < before; i++) {
+        if (is_hidden(j, i)) continue;
+        dataset->points[dataset->n_points] = dataset->points[i];
+        if (dataset->point_photos) dataset->point_photos[dataset->n_points] = dataset->point_photos[i];
+        dataset->n_points++;
+    }
     splat_dataset_say(log, SPLAT_LOG_NOTICE, "masks: %zu of %zu points are left out, as most photos that see them "
                       "mask them", before - n, before);
 }

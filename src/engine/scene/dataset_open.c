@@ -201,6 +201,7 @@ void splat_dataset_free(splat_dataset *dataset)
     free(dataset->train);
     free(dataset->test);
     free(dataset->points);
+    free(dataset->point_photos);
     free(dataset->depth_points);
     *dataset = (splat_dataset){0};
 }

@@ -5,6 +5,7 @@
 #include "scene/dataset_masked_points.h"
 #include "scene/dataset_parts.h"
 #include "scene/dataset_points.h"
+#include "scene/dataset_tracks.h"
 
 #include "base/compare.h"
 #include "base/file.h"
@@ -120,9 +121,27 @@ static splat_status load_random_points(splat_dataset *dataset, const splat_sourc
     return SPLAT_OK;
 }
 
-/* tracks: of a COLMAP model, NULL: not wanted. */
-static splat_status read_points(splat_dataset *dataset, const splat_source *source, splat_colmap_tracks *tracks,
-                                splat_error *error)
+/* Points with their tracks; points alone where the tracks are damaged and nothing depends on them. */
+static splat_status read_colmap(splat_dataset *dataset, const splat_source *source, bool needs_tracks,
+                                splat_colmap_tracks *tracks, splat_error *error)
+{
+    splat_colmap_model model = {.tracks = tracks};
+    splat_status status = splat_colmap_read_points(source->model_folder, &model, error);
+    if (status == SPLAT_ERROR_FORMAT && !needs_tracks) {
+        splat_colmap_free(&model);
+        splat_colmap_tracks_free(tracks);
+        model = (splat_colmap_model){.tracks = NULL};
+        status = splat_colmap_read_points(source->model_folder, &model, error);
+    }
+    SPLAT_TRY(status);
+    dataset->points = model.points;
+    dataset->n_points = model.n_points;
+    return SPLAT_OK;
+}
+
+/* tracks: of a COLMAP model. */
+static splat_status read_points(splat_dataset *dataset, const splat_source *source, bool needs_tracks,
+                                splat_colmap_tracks *tracks, splat_error *error)
 {
     if (source->given) return splat_given_points(source->given, &dataset->points, &dataset->n_points, error);
     if (source->point_cloud)
@@ -132,11 +151,7 @@ static splat_status read_points(splat_dataset *dataset, const splat_source *sour
         return splat_opensfm_read_points(source->reconstruction, source->origin, &dataset->points, &dataset->n_points,
                                          error);
     if (!source->model_folder) return SPLAT_OK;
-    splat_colmap_model model = {.tracks = tracks};
-    SPLAT_TRY(splat_colmap_read_points(source->model_folder, &model, error));
-    dataset->points = model.points;
-    dataset->n_points = model.n_points;
-    return SPLAT_OK;
+    return read_colmap(dataset, source, needs_tracks, tracks, error);
 }
 
 splat_status splat_dataset_load_points(splat_dataset *dataset, const splat_source *source, uint64_t seed,
@@ -144,14 +159,15 @@ splat_status splat_dataset_load_points(splat_dataset *dataset, const splat_sourc
 {
     const bool looks_at_masks = dataset->n_masked && dataset->mask_mode == SPLAT_MASKS_IGNORE;
     splat_colmap_tracks tracks = {0};
-    splat_status status = read_points(dataset, source, looks_at_masks ? &tracks : NULL, error);
+    splat_status status = read_points(dataset, source, looks_at_masks, &tracks, error);
     if (status == SPLAT_OK && dataset->n_points == 0) {
         free(dataset->points);
         dataset->points = NULL;
         status = load_random_points(dataset, source, seed, log, error);
     }
     if (status == SPLAT_OK) status = set_extent(dataset, error);
-    if (status == SPLAT_OK && tracks.n)
+    if (status == SPLAT_OK) status = splat_dataset_use_tracks(dataset, source, &tracks, error);
+    if (status == SPLAT_OK && looks_at_masks && tracks.n)
         status = splat_dataset_drop_masked_points(dataset, source, &tracks, log, error);
     splat_colmap_tracks_free(&tracks);
     return status;
