@@ -78,7 +78,8 @@ void splat_folder_unlock(int lock);
  * A library that is newer than the program's header takes defaults for the fields that the program does not know, so
  * fields are only ever added at the end. ARGUMENT: a struct that was not initialised, or one of a newer header with
  * something set that the library does not know. (..._init_sized are for bindings to other languages.) A struct that the
- * library fills (an info, a plan, a sample) has no size: its layout changes with SPLATSMITH_VERSION_MINOR.
+ * library fills (an info, a sample) has no size: its layout changes with SPLATSMITH_VERSION_MINOR. But splat_step_info
+ * and splat_plan begin with their size.
  *
  * splat_<name>_options_set(&options, name, text, &error) sets a field by its name from a text, for programs that read
  * options from a file, a form or a command line; in C, splat_options_set of splatsmith.h is the same for every struct.

@@ -165,6 +165,7 @@ typedef struct splat_train_options {
  * and the counts are 0, and the loss has no meaning. All other fields, and on the CPU all fields, belong to the step
  * just done. */
 typedef struct splat_step_info {
+    size_t size;
     int iteration;       /* 1-based, of the step just done */
     float loss;          /* (1 - lambda_dssim) l1 + lambda_dssim (1 - ssim) */
     float l1, ssim;
@@ -178,6 +179,9 @@ typedef struct splat_step_info {
     size_t n_added, n_removed; /* by density control in this step */
     size_t n_refused;          /* Gaussians that density control wanted and memory did not allow */
 } splat_step_info;
+
+void splat_step_info_init_sized(splat_step_info *info, size_t size);
+#define splat_step_info_init(info) splat_step_info_init_sized(info, sizeof *(info))
 
 void splat_train_options_init_sized(splat_train_options *options, size_t size);
 #define splat_train_options_init(options) splat_train_options_init_sized(options, sizeof *(options))
@@ -291,8 +295,9 @@ splat_status splat_model_from_scene(splat_context *context, const splat_scene *s
 
 /* ---------------------------------------------------------------- the trainer, step by step */
 
-/* Trains one iteration and fills *info (may be NULL). Errors: MEMORY (without a memory limit), NUMERIC (the loss is not
- * finite; the model did not change), DEVICE, those of reading a photo. */
+/* Trains one iteration and fills *info, which its _init or an earlier step has filled (NULL allowed). Errors: MEMORY
+ * (without a memory limit), NUMERIC (the loss is not finite; the model did not change), DEVICE, those of reading a
+ * photo; ARGUMENT (info was not initialised; no step is made). */
 splat_status splat_trainer_step(splat_trainer *trainer, splat_step_info *info, splat_error *error);
 /* Returns the model in training; borrowed until the trainer is destroyed; every step changes it. With several ranks it
  * has only a part of the Gaussians during the training (splat_trainer_gather). */

@@ -772,6 +772,7 @@ splat_train_options._fields_ = [
     ("ranks", POINTER(splat_comm)),
 ]
 splat_step_info._fields_ = [
+    ("size", c_size_t),
     ("iteration", c_int),
     ("loss", c_float),
     ("l1", c_float),
@@ -1195,6 +1196,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_comm_get_interrupt": (c_int, [POINTER(splat_comm), POINTER(c_int)]),
     "splat_comm_close": (None, [POINTER(splat_comm)]),
     "splat_strategy_find": (POINTER(splat_strategy), [c_char_p]),
+    "splat_step_info_init_sized": (None, [POINTER(splat_step_info), c_size_t]),
     "splat_train_options_init_sized": (None, [POINTER(splat_train_options), c_size_t]),
     "splat_train_options_set": (c_int, [POINTER(splat_train_options), c_char_p, c_char_p, POINTER(splat_error)]),
     "splat_train_options_init_strategy_sized": (None, [POINTER(splat_train_options), c_size_t,

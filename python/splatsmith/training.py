@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """What a step tells; the fields are those of splat_step_info. On a GPU loss, l1, ssim and the counts of the view
+    """The result of a step; the fields are those of splat_step_info. On a GPU loss, l1, ssim and the counts of the view
     are those of the step before, and 0 at the first."""
     iteration: int
     loss: float
@@ -115,7 +115,7 @@ class Trainer:
     def step(self) -> Step:
         """One iteration, also beyond `iterations`. NumericError: the loss is not finite; the model is as it was."""
         handle = self._handle_to_train("trained")
-        info = _c.splat_step_info()
+        info = _native.struct_of(_c.splat_step_info)
         handle.session.call("splat_trainer_step", handle.pointer, byref(info))
         return record(Step, info)  # type: ignore[no-any-return]
 

@@ -127,6 +127,27 @@ static void old_programs_plan(void **state)
     close_training(context, scene, NULL);
 }
 
+/* A step of a program with a shorter struct: nothing is written after it. */
+static void old_programs_step(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_step_info info;
+    const size_t size = OLD_SIZE(splat_step_info, n_added);
+    splat_context *context = open_cpu(1);
+    splat_scene *scene = open_scene(context);
+    splat_train_options o = busy_options(10);
+    splat_trainer *trainer = new_trainer(context, scene, &o);
+    memset(&info, 0x55, sizeof info);
+    splat_step_info_init_sized(&info, size);
+    for (int i = 1; i <= 2; i++) {
+        must(splat_trainer_step(trainer, &info, &error), &error);
+        assert_true(info.size == size && info.iteration == i && info.n_gaussians > 0 && info.step_ms > 0);
+    }
+    for (size_t i = size; i < sizeof info; i++) assert_int_equal(((const unsigned char *)&info)[i], 0x55);
+    close_training(context, scene, trainer);
+}
+
 static splat_error refusal;
 
 static void refused(splat_status status, const char *type)
@@ -149,6 +170,7 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
         splat_train_options train;
         splat_plan_options plan;
         splat_plan planned;
+        splat_step_info step;
         splat_run_options run;
         splat_mesh_extract_options extract;
         splat_lpips_options lpips;
@@ -202,6 +224,8 @@ static void refuse_all(unsigned char byte, splat_context *context, splat_scene *
     refused(splat_plan_make(context, scene, &train, &o.plan, NULL, &plan, e), "splat_plan_options");
     refused(splat_plan_make(context, scene, &train, &plan_options, NULL, &o.planned, e), "splat_plan");
     refused(splat_plan_make(context, scene, &train, &plan_options, &o.train, &plan, e), "splat_train_options");
+    refused(splat_trainer_step(trainer, &o.step, e), "splat_step_info");
+    assert_int_equal(splat_trainer_get_iteration(trainer), 0); /* no step was made */
     refused(splat_trainer_run(trainer, &o.run, e), "splat_run_options");
     refused(splat_mesh_extract_options_check(&o.extract, e), "splat_mesh_extract_options");
     refused(splat_mesh_extract(context, scene, model, &o.extract, &path, 1, &info, e), "splat_mesh_extract_options");
@@ -234,6 +258,7 @@ int main(void)
         cmocka_unit_test(a_new_struct_is_zero_after_what_the_library_knows),
         cmocka_unit_test(old_programs_train_with_the_defaults_of_what_they_lack),
         cmocka_unit_test(old_programs_plan),
+        cmocka_unit_test(old_programs_step),
         cmocka_unit_test(new_programs_may_use_what_the_library_knows),
         cmocka_unit_test(structs_without_init_are_refused),
     };

@@ -406,7 +406,7 @@ class Lives(unittest.TestCase):
                                (splatsmith.MemoryInfo, c.splat_memory_info), (splatsmith.Loss, c.splat_loss),
                                (splatsmith.CleanCounts, c.splat_clean_counts),
                                (splatsmith.Device, c.splat_device_info)):
-            self.assertEqual(list(record._fields), [name for name, _ in struct._fields_])
+            self.assertEqual(list(record._fields), [name for name, _ in struct._fields_ if name != "size"])
         self.assertEqual(splatsmith.version(), splatsmith.__version__)
 
 

@@ -254,6 +254,7 @@ static void empty_views_are_passed_over(void **state)
     splat_train_options o = busy_options(30);
     splat_error error;
     splat_step_info info;
+    splat_step_info_init(&info);
     write_sample("plain", 0);
     for (int i = 0; i < N_CAMERAS; i++) write_mask("plain", i, i == 2 || i == 3 || i == N_CAMERAS - 1 ? 0 : 255);
     splat_scene *scene = open_with(context, "plain", NULL, false);

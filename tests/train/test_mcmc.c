@@ -103,8 +103,9 @@ static void it_learns_and_the_cap_is_exact(void **state)
     o.position_lr_max_steps = 30000;
     splat_trainer *t = new_trainer(context, scene, &o);
     splat_metrics before, after;
-    splat_step_info info = {0};
+    splat_step_info info;
     size_t last = 0, relocated = 0;
+    splat_step_info_init(&info);
     must(evaluate_set(splat_trainer_get_model(t), scene, SPLAT_VIEWS_TRAIN, false, &before, &error), &error);
     for (int i = 1; i <= 200; i++) {
         must(splat_trainer_step(t, &info, &error), &error);

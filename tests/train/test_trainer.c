@@ -368,8 +368,9 @@ static void the_cap_is_exact(void **state)
     o.target_gaussian_count = 450;
     o.min_opacity_threshold = 0;
     splat_trainer *trainer = make_trainer(&f, &o);
-    splat_step_info info = {0};
+    splat_step_info info;
     splat_error error;
+    splat_step_info_init(&info);
     bool reached = false;
     size_t n_before = 0, n_exchanged = 0;
     for (int i = 0; i < 60; i++) {

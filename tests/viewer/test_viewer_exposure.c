@@ -156,6 +156,7 @@ static void test_error_is_of_the_exposed_picture(void **state)
     splat_step_info step;
     splat_viewer *viewer = open_viewer();
     write_small_sample(context, SCENE, WIDTH, HEIGHT, 8, 200, 0);
+    splat_step_info_init(&step);
     splat_scene_options_init(&options);
     options.source_path = SCENE;
     options.eval = true;

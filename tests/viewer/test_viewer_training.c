@@ -315,6 +315,7 @@ static void test_a_pause_that_everybody_left_ends(void **state)
     splat_error error;
     splat_step_info step;
     looker l = {0};
+    splat_step_info_init(&step);
     pause_limit = 1;
     open_run(&r, 1000000, true, 1);
     pause_limit = 300;
@@ -395,6 +396,7 @@ static void test_pictures_stay_within_their_share_of_the_time(void **state)
     splat_error error;
     splat_step_info step;
     looker l = {0};
+    splat_step_info_init(&step);
     open_run(&r, 1000000, true, 0.05);
     l.viewer = r.viewer;
     assert_int_equal(pthread_create(&l.thread, NULL, look_greedily, &l), 0);
@@ -422,6 +424,7 @@ static void test_nobody_looks_and_nothing_is_rendered(void **state)
     run r;
     splat_error error;
     splat_step_info step;
+    splat_step_info_init(&step);
     open_run(&r, 1000000, true, 0.05);
     for (int i = 0; i < 50; i++) {
         ASSERT_OK(splat_trainer_step(r.trainer, &step, &error));

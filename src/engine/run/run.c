@@ -290,7 +290,8 @@ static splat_status run_in_folder(splat_trainer *t, const splat_run_options *run
                                   splat_run_checkpoints *checkpoints, splat_error *error)
 {
     splat_run_report report;
-    splat_step_info step = {0};
+    splat_step_info step;
+    splat_step_info_init(&step);
     splat_run_checkpoints_tidy(checkpoints);
     SPLAT_TRY(write_folder(t, run->model_path, error));
     SPLAT_TRY(check_room(t, run, error));

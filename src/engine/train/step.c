@@ -3,6 +3,7 @@
 #include "train/step.h"
 
 #include "base/clock.h"
+#include "base/options.h"
 #include "base/rng.h"
 #include "math/camera.h"
 #include "train/density/strategy.h"
@@ -193,21 +194,28 @@ void splat_step_tell(const splat_trainer *t, const splat_step_result *result, ui
 {
     const float lambda = t->options.lambda_dssim;
     if (!info) return;
-    *info = (splat_step_info){.iteration = t->iteration,
-                              .loss = (float)((1 - lambda) * result->loss_l1 + lambda * (1 - result->loss_ssim)),
-                              .l1 = (float)result->loss_l1,
-                              .ssim = (float)result->loss_ssim,
-                              .n_gaussians = splat_shards_count(t),
-                              .n_visible = result->n_visible,
-                              .n_instances = result->n_instances,
-                              .n_degenerate = result->n_degenerate,
-                              .active_sh_degree = t->model->gaussians.active_sh_degree,
-                              .view_index = view,
-                              .n_views = n_views,
-                              .step_ms = 1e3 * (splat_clock_seconds() - begin_seconds),
-                              .n_added = t->n_added,
-                              .n_removed = t->n_removed,
-                              .n_refused = t->n_refused};
+    const splat_step_info step = {.iteration = t->iteration,
+                                  .loss = (float)((1 - lambda) * result->loss_l1 + lambda * (1 - result->loss_ssim)),
+                                  .l1 = (float)result->loss_l1,
+                                  .ssim = (float)result->loss_ssim,
+                                  .n_gaussians = splat_shards_count(t),
+                                  .n_visible = result->n_visible,
+                                  .n_instances = result->n_instances,
+                                  .n_degenerate = result->n_degenerate,
+                                  .active_sh_degree = t->model->gaussians.active_sh_degree,
+                                  .view_index = view,
+                                  .n_views = n_views,
+                                  .step_ms = 1e3 * (splat_clock_seconds() - begin_seconds),
+                                  .n_added = t->n_added,
+                                  .n_removed = t->n_removed,
+                                  .n_refused = t->n_refused};
+    splat_options_give(info, info->size, &step, sizeof step);
+}
+
+void splat_step_info_init_sized(splat_step_info *info, size_t size)
+{
+    const splat_step_info nothing = {0};
+    splat_options_give(info, size, &nothing, sizeof nothing);
 }
 
 /* ---------------------------------------------------------------- results */

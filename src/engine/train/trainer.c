@@ -321,7 +321,10 @@ static splat_status step(splat_trainer *t, splat_step_info *info, splat_error *e
 
 splat_status splat_trainer_step(splat_trainer *t, splat_step_info *info, splat_error *error)
 {
+    splat_step_info given;
     splat_error own;
+    splat_step_info_init(&given);
+    if (info) SPLAT_TRY(splat_options_take(&given, info, "splat_step_info", error));
     splat_status status = t->way->open(t, &own);
     if (status == SPLAT_OK) status = step(t, info, &own);
     t->way->close(t, status, &own);

@@ -164,6 +164,7 @@ static splat_status measure(splat_trainer *t, const splat_bench_options *options
     splat_running_mean loss = {0};
     int n = options->iterations;
     double last = splat_clock_seconds();
+    splat_step_info_init(&info);
     for (int i = 0; i < n; i++) {
         SPLAT_TRY(splat_trainer_step(t, &info, error));
         double now = splat_clock_seconds();
