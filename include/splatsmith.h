@@ -14,6 +14,7 @@
  *   splatsmith/capture.h  cameras for photos that have none
  *   splatsmith/sample.h   the built-in scenes
  *   splatsmith/viewer.h   a splat in a browser
+ *   splatsmith/pipeline.h from photos to a textured mesh in one call
  *
  * SPDX-License-Identifier: Apache-2.0
  *
@@ -42,6 +43,7 @@
 #include "splatsmith/capture.h"
 #include "splatsmith/sample.h"
 #include "splatsmith/viewer.h"
+#include "splatsmith/pipeline.h"
 
 #ifndef __cplusplus
 /* Sets an option of any of these structs by its name: see "options" in splatsmith/core.h. */

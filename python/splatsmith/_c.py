@@ -19,6 +19,7 @@ SPLAT_PLAN_ROWS = 17
 SPLAT_PLAN_CHOICES = 8
 SPLAT_MAX_LOSSES = 16
 SPLAT_MESH_LEVELS = 8
+SPLAT_PIPELINE_STAGES = 8
 
 
 class Status(IntEnum):
@@ -427,6 +428,51 @@ class splat_viewer(Structure):
 
 
 class splat_viewer_options(Structure):
+    pass
+
+
+class splat_pipeline_setting(Structure):
+    pass
+
+
+class splat_pipeline_options(Structure):
+    pass
+
+
+class PipelineMessage(IntEnum):
+    RESULT = 0
+    NOTICE = 1
+    WARNING = 2
+    ERROR = 3
+
+
+class splat_pipeline_progress(Structure):
+    pass
+
+
+class splat_stop(Structure):
+    pass
+
+
+class splat_pipeline_callbacks(Structure):
+    pass
+
+
+class PipelineState(IntEnum):
+    WAITING = 0
+    LEFT_OUT = 1
+    DONE_BEFORE = 2
+    RUNNING = 3
+    COMPLETE = 4
+    STOPPED = 5
+    FAILED = 6
+
+
+class splat_pipeline_stage_info(Structure):
+    pass
+
+
+class splat_pipeline_result(Structure):
     pass
 
 
@@ -1059,6 +1105,50 @@ splat_viewer_options._fields_ = [
     ("pause_limit", c_double),
     ("n_sibr_ports", c_int),
 ]
+splat_pipeline_setting._fields_ = [
+    ("name", c_char_p),
+    ("value", c_char_p),
+]
+splat_pipeline_options._fields_ = [
+    ("size", c_size_t),
+    ("source", c_char_p),
+    ("folder", c_char_p),
+    ("settings", POINTER(splat_pipeline_setting)),
+    ("n_settings", c_size_t),
+    ("sole_user", c_bool),
+    ("command", c_char_p),
+]
+splat_pipeline_progress._fields_ = [
+    ("stage", c_char_p),
+    ("activity", c_char_p),
+    ("text", c_char_p),
+    ("fraction", c_double),
+    ("iteration", c_int),
+]
+splat_pipeline_callbacks._fields_ = [
+    ("size", c_size_t),
+    ("user", c_void_p),
+    ("message", CFUNCTYPE(None, c_void_p, c_int, c_char_p)),
+    ("progress", CFUNCTYPE(c_bool, c_void_p, POINTER(splat_pipeline_progress))),
+    ("interval", c_double),
+    ("stop", POINTER(splat_stop)),
+]
+splat_pipeline_stage_info._fields_ = [
+    ("name", c_char * 16),
+    ("state", c_int),
+    ("seconds", c_double),
+    ("peak_bytes", c_uint64),
+    ("host_peak_bytes", c_uint64),
+    ("psnr", c_double),
+    ("summary", c_char * 1024),
+    ("path", c_char * 4096),
+]
+splat_pipeline_result._fields_ = [
+    ("stages", splat_pipeline_stage_info * 8),
+    ("n_stages", c_size_t),
+    ("files", POINTER(c_char_p)),
+    ("n_files", c_size_t),
+]
 
 STRUCTS: List[Any] = [
     splat_error,
@@ -1109,6 +1199,12 @@ STRUCTS: List[Any] = [
     splat_cameras_info,
     splat_sample_options,
     splat_viewer_options,
+    splat_pipeline_setting,
+    splat_pipeline_options,
+    splat_pipeline_progress,
+    splat_pipeline_callbacks,
+    splat_pipeline_stage_info,
+    splat_pipeline_result,
 ]
 
 FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
@@ -1299,6 +1395,15 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_viewer_finish": (None, [POINTER(splat_viewer), c_char_p]),
     "splat_viewer_stay": (None, [POINTER(splat_viewer), c_double]),
     "splat_viewer_get_clients": (None, [POINTER(splat_viewer), POINTER(c_int), POINTER(c_uint64)]),
+    "splat_pipeline_options_init_sized": (None, [POINTER(splat_pipeline_options), c_size_t]),
+    "splat_stop_create": (c_int, [POINTER(POINTER(splat_stop)), POINTER(splat_error)]),
+    "splat_stop_destroy": (None, [POINTER(splat_stop)]),
+    "splat_stop_request": (None, [POINTER(splat_stop), c_int]),
+    "splat_pipeline_callbacks_init_sized": (None, [POINTER(splat_pipeline_callbacks), c_size_t]),
+    "splat_pipeline_state_name": (c_char_p, [c_int]),
+    "splat_pipeline_run": (c_int, [POINTER(splat_pipeline_options), POINTER(splat_pipeline_callbacks),
+        POINTER(splat_pipeline_result), POINTER(splat_error)]),
+    "splat_pipeline_result_free": (None, [POINTER(splat_pipeline_result)]),
 }
 
 

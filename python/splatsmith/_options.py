@@ -264,6 +264,13 @@ class ViewerOptions(TypedDict, total=False):
     n_sibr_ports: int
 
 
+class PipelineOptions(TypedDict, total=False):
+    source: PathLike
+    folder: PathLike
+    sole_user: bool
+    command: PathLike
+
+
 # Which fields of structs are of enums.
 ENUM_FIELDS: Dict[str, Dict[str, Type[IntEnum]]] = {
     "splat_error": {"status": _c.Status},
@@ -283,4 +290,5 @@ ENUM_FIELDS: Dict[str, Dict[str, Type[IntEnum]]] = {
     "splat_cameras_options": {"matcher": _c.Matcher, "mapper": _c.Mapper, "quality": _c.CameraQuality},
     "splat_cameras_info": {"matcher": _c.Matcher},
     "splat_sample_options": {"scene": _c.SampleScene, "distortion": _c.SampleDistortion},
+    "splat_pipeline_stage_info": {"state": _c.PipelineState},
 }

@@ -3,19 +3,13 @@
 #include "progress.h"
 #include "ranks.h"
 #include "signals.h"
+#include "stage/aliases.h"
 
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static void print_notices(const splat_line *line)
-{
-    for (size_t i = 0; i < splat_line_n_options; i++)
-        if (line->given[i] && splat_line_options[i].group == SPLAT_LINE_GROUP_IGNORED)
-            cli_notice("--%s has no effect: %s", splat_line_options[i].name, splat_line_options[i].help);
-}
 
 /* SuGaR's scripts call a saved iteration -i, which names the folder of the photos here. A number that the model folder
  * has an iteration of is taken as they mean it. */
@@ -47,8 +41,9 @@ static int run_line(splat_line *line, int argc, char **argv)
     signal(SIGXFSZ, SIG_IGN);
     if (!command->prints) signal(SIGPIPE, SIG_IGN);
     cli_set_quiet(line->general->quiet);
-    if (!cli_take_aliases(line)) return CLI_USAGE;
-    print_notices(line);
+    splat_error error;
+    if (splat_stage_take_aliases(line, &error) != SPLAT_OK) return cli_report(&error);
+    splat_stage_tell_ignored(line);
     take_images_as_iteration(line);
     return cli_run(command, line);
 }

@@ -13,9 +13,6 @@ void cli_unknown_command(const char *name);
 
 /* Reads the words after the command. Prints one sentence and returns false when they are wrong. */
 bool cli_parse(splat_line *line, int n_words, char **words);
-/* Options that stand for a value of another one become that one, with a notice. Prints one sentence and returns false
- * when the other one is given, too, with another value. */
-bool cli_take_aliases(splat_line *line);
 /* Prints the notice "--name has no effect<why>" if the command line set the option. */
 void cli_tell_unused(const splat_line *line, const char *name, const char *why);
 /* What follows the name, or NULL: "FOLDER", or "WORD" when the words are so many that they stand in the text. */

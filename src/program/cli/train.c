@@ -34,7 +34,7 @@ static int run(splat_training *t, const splat_line *line)
     return code;
 }
 
-int cli_train(const splat_line *line, splat_training_begin *begin, void (*finish)(const splat_training *training))
+int cli_train(const splat_line *line, splat_training_begin *begin, splat_training_finish *finish)
 {
     splat_error error;
     splat_training *t;

@@ -95,8 +95,7 @@ size_t splat_line_kind_size(splat_line_kind kind)
 
 /* ---------------------------------------------------------------- names, and what was set */
 
-/* Whether two names are the same, where - and _ are one letter. */
-static bool is_same_name(const char *a, const char *b)
+bool splat_line_is_same_name(const char *a, const char *b)
 {
     for (; *a && (*a == *b || (*a == '-' && *b == '_') || (*a == '_' && *b == '-')); a++) b++;
     return *a == *b;
@@ -105,7 +104,7 @@ static bool is_same_name(const char *a, const char *b)
 const splat_line_command *splat_line_find_command(const char *name)
 {
     for (size_t i = 0; i < splat_line_n_commands; i++)
-        if (is_same_name(name, splat_line_commands[i].name)) return &splat_line_commands[i];
+        if (splat_line_is_same_name(name, splat_line_commands[i].name)) return &splat_line_commands[i];
     return NULL;
 }
 

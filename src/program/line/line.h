@@ -42,7 +42,9 @@ void splat_line_free(splat_line *line);
 void *splat_line_field(const splat_line *line, const splat_line_option *option);
 /* Bytes of the field that an option of this kind has. */
 size_t splat_line_kind_size(splat_line_kind kind);
-/* `-` and `_` are the same in names. NULL when there is none. */
+/* Whether two names are the same, where - and _ are one letter. */
+bool splat_line_is_same_name(const char *a, const char *b);
+/* NULL when there is none. */
 const splat_line_command *splat_line_find_command(const char *name);
 /* The command's option of this name; NULL: it has none. */
 const splat_line_option *splat_line_find_option(const splat_line_command *command, const char *name);

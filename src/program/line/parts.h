@@ -51,7 +51,7 @@ typedef struct splat_line_output {
 /* A training, in words: strategies and storages. */
 typedef struct splat_line_training_options {
     const char *strategy;
-    const char *quality;  /* an alias, as optimize_memory: src/program/cli/aliases.c */
+    const char *quality; /* an alias, as optimize_memory: src/program/stage/aliases.c */
     bool optimize_memory;
     const char *data_device;
     bool eval_only;

@@ -74,14 +74,14 @@ splat_status splat_line_read(const splat_line_option *option, const char *text, 
     }
 }
 
-/* Numbers with spaces between. */
+/* Numbers with commas or spaces between. */
 static splat_status read_list(const splat_line_option *option, const char *text, splat_line_list *list,
                               splat_error *error)
 {
     char number[32];
     list->n = 0;
-    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
-        const size_t length = strcspn(text, " ");
+    for (text += strspn(text, ", "); *text; text += strspn(text, ", ")) {
+        const size_t length = strcspn(text, ", ");
         snprintf(number, sizeof number, "%.*s", (int)length, text);
         SPLAT_TRY(add_int(option, number, list, error));
         text += length;

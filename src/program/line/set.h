@@ -11,7 +11,8 @@ bool splat_line_read_help(const char *text, splat_line_help *value);
 /* The value of a text into the option's field, which borrows the text; into a list one more number. Errors:
  * ARGUMENT. */
 splat_status splat_line_read(const splat_line_option *option, const char *text, void *field, splat_error *error);
-/* Sets the option from a text, which must live as long as the line; numbers of a list have spaces between. Errors:
+/* Sets the option from a text, which must live as long as the line; numbers of a list have commas or spaces
+ * between. Errors:
  * ARGUMENT. */
 splat_status splat_line_set(splat_line *line, const splat_line_option *option, const char *text, splat_error *error);
 

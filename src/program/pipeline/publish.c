@@ -54,7 +54,7 @@ static bool place(const char *from, const char *to, const char *temporary)
     return false;
 }
 
-static splat_status publish(const splat_pipeline_state *p, const char *inside, const char *name, json_t *files,
+static splat_status publish(const splat_pipeline_place *p, const char *inside, const char *name, json_t *files,
                             splat_error *error)
 {
     char from[SPLAT_PIPELINE_PATH], to[SPLAT_PIPELINE_PATH], temporary[SPLAT_PIPELINE_PATH];
@@ -68,7 +68,7 @@ static splat_status publish(const splat_pipeline_state *p, const char *inside, c
     return SPLAT_OK;
 }
 
-splat_status splat_pipeline_publish(const splat_pipeline_state *p, const splat_pipeline_product *stage,
+splat_status splat_pipeline_publish(const splat_pipeline_place *p, const splat_pipeline_product *stage,
                                     const json_t *results, json_t *files, splat_error *error)
 {
     const json_t *wanted = json_object_get(results, "files");
@@ -89,7 +89,7 @@ static bool has_name(const json_t *files, const char *name)
     return false;
 }
 
-void splat_pipeline_unpublish(const splat_pipeline_state *p, const json_t *before, const json_t *files)
+void splat_pipeline_unpublish(const splat_pipeline_place *p, const json_t *before, const json_t *files)
 {
     char path[SPLAT_PIPELINE_PATH];
     struct stat status;

@@ -118,7 +118,7 @@ static int is_ply(const struct dirent *entry)
     return length > 4 && strcmp(entry->d_name + length - 4, ".ply") == 0;
 }
 
-static void append_mesh(const splat_pipeline_state *p, const char *path, json_t *meshes)
+static void append_mesh(const splat_pipeline_place *p, const char *path, json_t *meshes)
 {
     json_t *mesh = json_object();
     splat_stage_json_set_text(mesh, "path", path + strlen(p->folder) + 1);
@@ -127,7 +127,7 @@ static void append_mesh(const splat_pipeline_state *p, const char *path, json_t 
 }
 
 /* The PLYs of a folder. Returns whether there are any. */
-static bool mesh_results(const splat_pipeline_state *p, const char *folder, json_t *results)
+static bool mesh_results(const splat_pipeline_place *p, const char *folder, json_t *results)
 {
     struct dirent **entries = NULL;
     json_t *meshes = json_array();
@@ -143,7 +143,7 @@ static bool mesh_results(const splat_pipeline_state *p, const char *folder, json
 }
 
 /* Adds the figures of the mesh next to a splat. */
-static bool bound_mesh_results(const splat_pipeline_state *p, json_t *results)
+static bool bound_mesh_results(const splat_pipeline_place *p, json_t *results)
 {
     char path[SPLAT_PIPELINE_PATH];
     json_t *meshes = json_array();
@@ -164,7 +164,7 @@ static int is_result(const struct dirent *entry)
 }
 
 /* All files of a folder, GLB first: it is the one that stands alone. */
-static bool file_results(const splat_pipeline_state *p, const char *folder, json_t *results)
+static bool file_results(const splat_pipeline_place *p, const char *folder, json_t *results)
 {
     struct dirent **entries = NULL;
     json_t *files = json_array();
@@ -184,7 +184,7 @@ static bool file_results(const splat_pipeline_state *p, const char *folder, json
 
 /* ---------------------------------------------------------------- results */
 
-static splat_status splat_results(const splat_pipeline_state *p, const char *folder, json_t *results,
+static splat_status splat_results(const splat_pipeline_place *p, const char *folder, json_t *results,
                                   splat_error *error)
 {
     splat_pipeline_splat splat;
@@ -197,7 +197,7 @@ static splat_status splat_results(const splat_pipeline_state *p, const char *fol
     return SPLAT_OK;
 }
 
-static splat_status collect(const splat_pipeline_state *p, const splat_pipeline_product *stage, const char *folder,
+static splat_status collect(const splat_pipeline_place *p, const splat_pipeline_product *stage, const char *folder,
                             json_t *results, splat_error *error)
 {
     const char *lacks = NULL;
@@ -211,7 +211,7 @@ static splat_status collect(const splat_pipeline_state *p, const splat_pipeline_
     return splat_fail(error, SPLAT_ERROR_IO, "the stage %s left no %s in %s", stage->name, lacks, folder);
 }
 
-splat_status splat_pipeline_collect(const splat_pipeline_state *p, const splat_pipeline_product *stage,
+splat_status splat_pipeline_collect(const splat_pipeline_place *p, const splat_pipeline_product *stage,
                                     const char *folder, json_t **results, splat_error *error)
 {
     *results = json_object();
@@ -223,13 +223,13 @@ splat_status splat_pipeline_collect(const splat_pipeline_state *p, const splat_p
 }
 
 /* The path of a result in the pipeline's folder, and whether it exists. */
-static bool result_exists(const splat_pipeline_state *p, const char *inside, char path[SPLAT_PIPELINE_PATH])
+static bool result_exists(const splat_pipeline_place *p, const char *inside, char path[SPLAT_PIPELINE_PATH])
 {
     if (!inside[0] || strlen(p->folder) + strlen(inside) + 2 > SPLAT_PIPELINE_PATH) return false;
     return splat_pipeline_join(path, p->folder, inside) && splat_path_exists(path);
 }
 
-bool splat_pipeline_take_results(splat_pipeline_state *p, const splat_pipeline_product *stage, const char *folder,
+bool splat_pipeline_take_results(splat_pipeline_place *p, const splat_pipeline_product *stage, const char *folder,
                                  const json_t *results, char missing[SPLAT_PIPELINE_PATH])
 {
     const json_t *meshes = json_object_get(results, "meshes"), *files = json_object_get(results, "files");
@@ -258,7 +258,7 @@ bool splat_pipeline_take_results(splat_pipeline_state *p, const splat_pipeline_p
     return true;
 }
 
-const char *splat_pipeline_result_text(const splat_pipeline_state *p, const json_t *results,
+const char *splat_pipeline_result_text(const splat_pipeline_place *p, const json_t *results,
                                        char text[SPLAT_PIPELINE_TEXT])
 {
     const json_t *mesh = json_array_get(json_object_get(results, "meshes"), 0);

@@ -19,14 +19,14 @@ void splat_pipeline_remove_checkpoints(const char *folder, int n_kept);
 void splat_pipeline_delete_temporaries(const char *folder);
 
 /* The results of a finished stage in its folder, for its file: a new object; NULL if this fails. */
-splat_status splat_pipeline_collect(const splat_pipeline_state *p, const splat_pipeline_product *stage,
+splat_status splat_pipeline_collect(const splat_pipeline_place *p, const splat_pipeline_product *stage,
                                     const char *folder, json_t **results, splat_error *error);
 /* Hands the results of a complete stage on to the next; false, with the path that is missing, when they are gone. */
-bool splat_pipeline_take_results(splat_pipeline_state *p, const splat_pipeline_product *stage, const char *folder,
+bool splat_pipeline_take_results(splat_pipeline_place *p, const splat_pipeline_product *stage, const char *folder,
                                  const json_t *results, char missing[SPLAT_PIPELINE_PATH]);
 
 /* "81234 Gaussians", "100000 vertices, 199998 faces", "textured.glb, 12 MiB" */
-const char *splat_pipeline_result_text(const splat_pipeline_state *p, const json_t *results,
+const char *splat_pipeline_result_text(const splat_pipeline_place *p, const json_t *results,
                                        char text[SPLAT_PIPELINE_TEXT]);
 /* "30.12 dB" on the test views; "": not measured. */
 const char *splat_pipeline_quality_text(const json_t *results, char text[32]);

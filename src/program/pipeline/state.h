@@ -12,14 +12,14 @@ typedef struct splat_pipeline_splat {
     int iteration;                    /* -1: the file's name tells */
 } splat_pipeline_splat;
 
-typedef struct splat_pipeline_state {
+typedef struct splat_pipeline_place {
     char folder[SPLAT_PIPELINE_PATH];  /* of all stages */
     char scene[SPLAT_PIPELINE_PATH];   /* absolute */
     char cameras[SPLAT_PIPELINE_PATH]; /* cameras.json of a scene that was made of photos alone; "": it had cameras */
     splat_pipeline_splat splat;        /* what the next stage begins with, */
     char mesh[SPLAT_PIPELINE_PATH];    /* and the mesh; "": there is none yet */
     bool is_bound; /* the splat's Gaussians are bound to the mesh, which lies in the splat's folder */
-} splat_pipeline_state;
+} splat_pipeline_place;
 
 /* Results of a stage for later stages, as bits. */
 enum {

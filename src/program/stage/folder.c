@@ -109,6 +109,20 @@ splat_status splat_stage_check_deletable(const char *folder, const char *source_
     return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`delete_first` does not delete %s, because %s", folder, reason);
 }
 
+splat_status splat_stage_create_folder(const char *path, splat_error *error)
+{
+    char text[SPLAT_STAGE_PATH];
+    snprintf(text, sizeof text, "%s", path);
+    for (char *at = text + 1;; at++) {
+        if (*at && *at != '/') continue;
+        char kept = *at;
+        *at = '\0';
+        if (mkdir(text, 0777) != 0 && errno != EEXIST)
+            return splat_fail(error, SPLAT_ERROR_IO, "cannot create the folder %s: %s", text, strerror(errno));
+        if (!(*at = kept)) return SPLAT_OK;
+    }
+}
+
 static int remove_entry(const char *path, const struct stat *status, int kind, struct FTW *walk)
 {
     (void)status;

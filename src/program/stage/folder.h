@@ -15,6 +15,8 @@ bool splat_stage_lies_in(const char *path, const char *folder);
 /* Why `folder` must not be deleted for `delete_first`. Errors: ARGUMENT. */
 splat_status splat_stage_check_deletable(const char *folder, const char *source_path, const char *start_checkpoint,
                                          splat_error *error);
+/* mkdir -p. Errors: IO. */
+splat_status splat_stage_create_folder(const char *path, splat_error *error);
 /* rm -r that follows no link and stays on its file system. Absent is fine. Errors: IO. */
 splat_status splat_stage_delete_folder(const char *folder, splat_error *error);
 

@@ -1,7 +1,21 @@
 /* A request to end work early. */
 #include "stage/stop.h"
 
+#include "base/error.h"
+
 #include <signal.h>
+#include <stdlib.h>
+
+splat_status splat_stop_create(splat_stop **stop, splat_error *error)
+{
+    *stop = calloc(1, sizeof **stop);
+    return *stop ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "memory is exhausted");
+}
+
+void splat_stop_destroy(splat_stop *stop)
+{
+    free(stop);
+}
 
 void splat_stop_request(splat_stop *stop, int number)
 {

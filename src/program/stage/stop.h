@@ -3,6 +3,7 @@
 #define SPLAT_STAGE_STOP_H
 
 #include "splatsmith/distributed.h"
+#include "splatsmith/pipeline.h"
 #include "splatsmith/train.h"
 
 #include <stdatomic.h>
@@ -10,15 +11,13 @@
 /* The work that a request reaches now. Other work ends at the next call of its progress function. */
 typedef enum splat_stop_work { SPLAT_STOP_NOTHING, SPLAT_STOP_TRAINING, SPLAT_STOP_CAMERAS } splat_stop_work;
 
-typedef struct splat_stop {
+struct splat_stop {
     _Atomic(splat_trainer *) trainer;
     _Atomic(splat_comm *) ranks; /* of its training; NULL: it is alone */
     atomic_int work;             /* a splat_stop_work */
     atomic_int number;           /* of the signal that asked; 0: nobody asked */
-} splat_stop;
+};
 
-/* number: of a signal; 0 for another reason, which counts as SIGINT. */
-void splat_stop_request(splat_stop *stop, int number);
 /* 0: nobody asked. NULL is allowed. */
 int splat_stop_number(const splat_stop *stop);
 /* From now on a request reaches a training, whose ranks may be NULL; or the search for cameras. NULL is allowed. */

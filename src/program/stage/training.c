@@ -391,13 +391,15 @@ void splat_training_destroy(splat_training *j, const splat_line *line)
     free(j);
 }
 
-splat_status splat_training_of(const splat_line *line, splat_training_begin *begin, splat_error *error)
+splat_status splat_training_of(const splat_line *line, splat_training_begin *begin, splat_training_finish *finish,
+                               splat_error *error)
 {
     splat_training *t;
     SPLAT_TRY(splat_training_create(line, &t, error));
     splat_status status = begin(t, line, error);
     if (status == SPLAT_OK) status = splat_training_run(t, line, error);
     splat_training_tell_end(t, line, status);
+    if (status == SPLAT_OK && finish) finish(t);
     splat_training_destroy(t, line);
     return status;
 }

@@ -50,6 +50,9 @@ typedef struct splat_training {
 /* Opens the scene, makes the trainer in it, and says what is trained. */
 typedef splat_status splat_training_begin(splat_training *training, const splat_line *line, splat_error *error);
 
+/* Says more after a run that went well. */
+typedef void splat_training_finish(const splat_training *training);
+
 /* The run's options are those of the line. Errors: MEMORY. */
 splat_status splat_training_create(const splat_line *line, splat_training **training, splat_error *error);
 /* One line on the folder and one on the scene. */
@@ -63,7 +66,8 @@ void splat_training_tell_end(const splat_training *training, const splat_line *l
 const char *splat_training_name(const splat_training *training);
 /* The line's outcome gets the figures. NULL is allowed. */
 void splat_training_destroy(splat_training *training, const splat_line *line);
-/* All of it. */
-splat_status splat_training_of(const splat_line *line, splat_training_begin *begin, splat_error *error);
+/* All of it. finish NULL: no more is said. */
+splat_status splat_training_of(const splat_line *line, splat_training_begin *begin, splat_training_finish *finish,
+                               splat_error *error);
 
 #endif

@@ -1,8 +1,14 @@
 /* What the stages of a pipeline are, which options each gets, and what a stage was made with. */
-#include "pipeline.h"
-#include "progress.h"
+#include "pipeline/stages.h"
+
+#include "base/error.h"
+#include "base/file.h"
+#include "line/text.h"
+#include "pipeline/measure.h"
 #include "stage/coarse.h"
+#include "stage/folder.h"
 #include "stage/mesh.h"
+#include "stage/ranks.h"
 #include "stage/refine.h"
 #include "stage/texture.h"
 #include "stage/train.h"
@@ -16,7 +22,7 @@
 
 /* ---------------------------------------------------------------- the stages */
 
-static void begin_with_splat(const pipeline *p, splat_line *line)
+static void begin_with_splat(const splat_pipeline_job *p, splat_line *line)
 {
     line->model->model_path = p->at.splat.folder[0] ? p->at.splat.folder : NULL;
     line->model->ply = p->at.splat.file;
@@ -29,28 +35,28 @@ static void preset_train(splat_line *line)
     line->training->strategy = "classic"; /* meshes were measured with it */
 }
 
-static void fill_train(const pipeline *p, const char *folder, stage_line *stage)
+static void fill_train(const splat_pipeline_job *p, const char *folder, splat_pipeline_stage_line *stage)
 {
     (void)p;
     stage->line.model->model_path = folder;
 }
 
-static void fill_coarse(const pipeline *p, const char *folder, stage_line *stage)
+static void fill_coarse(const splat_pipeline_job *p, const char *folder, splat_pipeline_stage_line *stage)
 {
     begin_with_splat(p, &stage->line);
     stage->line.output->path = folder;
 }
 
-static void fill_mesh(const pipeline *p, const char *folder, stage_line *stage)
+static void fill_mesh(const splat_pipeline_job *p, const char *folder, splat_pipeline_stage_line *stage)
 {
-    size_t n = pipeline_target_vertices(p->line);
+    const size_t n = p->line->pipeline->low_poly ? 200000 : p->line->pipeline->high_poly ? 1000000 : 0;
     begin_with_splat(p, &stage->line);
     snprintf(stage->path, sizeof stage->path, "%s/mesh.ply", folder);
     stage->line.output->path = stage->path;
     if (n) stage->line.mesh->target_vertices = n;
 }
 
-static void fill_refine(const pipeline *p, const char *folder, stage_line *stage)
+static void fill_refine(const splat_pipeline_job *p, const char *folder, splat_pipeline_stage_line *stage)
 {
     stage->line.model->mesh_file = p->at.mesh;
     stage->line.model->gs_output_dir = p->at.splat.folder[0] ? p->at.splat.folder : p->at.splat.file;
@@ -63,91 +69,107 @@ static void fill_refine(const pipeline *p, const char *folder, stage_line *stage
 }
 
 /* Without refinement the mesh of the stage before, which no Gaussians are bound to; the split is that of its splat. */
-static void fill_texture(const pipeline *p, const char *folder, stage_line *stage)
+static void fill_texture(const splat_pipeline_job *p, const char *folder, splat_pipeline_stage_line *stage)
 {
-    char *split = stage->path + 2 * CLI_PATH_MAX;
+    char *split = stage->path + 2 * SPLAT_PIPELINE_PATH;
     stage->line.model->model_path = p->at.is_bound ? p->at.splat.folder : p->at.mesh;
-    snprintf(stage->path, 2 * CLI_PATH_MAX, "%s/textured.glb%s%s%s", folder, p->line->pipeline->export_obj ? "," : "",
-             p->line->pipeline->export_obj ? folder : "", p->line->pipeline->export_obj ? "/textured.obj" : "");
+    snprintf(stage->path, 2 * SPLAT_PIPELINE_PATH, "%s/textured.glb%s%s%s", folder,
+             p->line->pipeline->export_obj ? "," : "", p->line->pipeline->export_obj ? folder : "",
+             p->line->pipeline->export_obj ? "/textured.obj" : "");
     stage->line.output->path = stage->path;
-    if (p->at.is_bound || !p->at.splat.folder[0] || !cli_path_join(split, p->at.splat.folder, "split.json")) return;
-    if (cli_path_exists(split)) stage->line.scene->split_file = split;
+    if (p->at.is_bound || !p->at.splat.folder[0]) return;
+    if (splat_stage_join(split, p->at.splat.folder, "split.json", NULL) == SPLAT_OK && splat_path_exists(split))
+        stage->line.scene->split_file = split;
 }
 
-static int check_train(const pipeline *p, const splat_line *line)
+static splat_status check_train(const splat_pipeline_job *p, const splat_line *line, splat_error *error)
 {
     (void)p;
-    splat_error error;
-    return cli_end(splat_stage_check_train(line, &error), &error);
+    return splat_stage_check_train(line, error);
 }
 
 /* Before the first stage has run, its last iteration is what it will be asked for. */
-static int check_coarse(const pipeline *p, const splat_line *line)
+static splat_status check_coarse(const splat_pipeline_job *p, const splat_line *line, splat_error *error)
 {
-    bool trains = !p->at.splat.file[0] && splat_line_given(p->line, "iterations");
-    splat_error error;
-    return cli_end(splat_stage_check_coarse(line, trains ? p->line->train->iterations : p->at.splat.iteration, &error),
-                   &error);
+    const bool trains = !p->at.splat.file[0] && splat_line_given(p->line, "iterations");
+    return splat_stage_check_coarse(line, trains ? p->line->train->iterations : p->at.splat.iteration, error);
 }
 
-static int check_mesh(const pipeline *p, const splat_line *line)
+static splat_status check_mesh(const splat_pipeline_job *p, const splat_line *line, splat_error *error)
 {
     (void)p;
-    splat_error error;
-    return cli_end(splat_stage_check_mesh(line, &error), &error);
+    return splat_stage_check_mesh(line, error);
 }
 
-static int check_refine(const pipeline *p, const splat_line *line)
+static splat_status check_refine(const splat_pipeline_job *p, const splat_line *line, splat_error *error)
 {
     (void)p;
-    splat_error error;
-    return cli_end(splat_stage_check_refine(line, &error), &error);
+    return splat_stage_check_refine(line, error);
 }
 
-static int check_texture(const pipeline *p, const splat_line *line)
+static splat_status check_texture(const splat_pipeline_job *p, const splat_line *line, splat_error *error)
 {
-    const char *bound = line->texture->bake == SPLAT_BAKE_GAUSSIANS ? "--bake gaussians"
-                        : line->texture->postprocess_mesh           ? "--postprocess_mesh"
-                                                                     : NULL;
-    if (bound && p->line->pipeline->skip_refine) {
-        cli_error("%s needs the Gaussians of the refinement, which --skip_refine leaves out", bound);
-        return CLI_USAGE;
-    }
-    splat_error error;
-    return cli_end(splat_stage_check_texture(line, &error), &error);
+    const char *bound = line->texture->bake == SPLAT_BAKE_GAUSSIANS ? "bake gaussians"
+                        : line->texture->postprocess_mesh           ? "postprocess_mesh"
+                                                                    : NULL;
+    if (bound && p->line->pipeline->skip_refine)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "`%s` needs the Gaussians of the refinement, which `skip_refine` leaves out", bound);
+    return splat_stage_check_texture(line, error);
 }
 
-const pipeline_stage pipeline_stages[] = {
+static splat_status run_train(splat_line *line, splat_error *error)
+{
+    SPLAT_TRY(splat_ranks_count_gpus(line, error));
+    return splat_training_of(line, splat_stage_begin_train, NULL, error);
+}
+
+static splat_status run_coarse(splat_line *line, splat_error *error)
+{
+    SPLAT_TRY(splat_ranks_count_gpus(line, error));
+    return splat_training_of(line, splat_stage_begin_coarse, NULL, error);
+}
+
+static splat_status run_mesh(splat_line *line, splat_error *error)
+{
+    return splat_stage_mesh(line, error);
+}
+
+static splat_status run_refine(splat_line *line, splat_error *error)
+{
+    return splat_training_of(line, splat_stage_begin_refine, splat_stage_tell_mesh, error);
+}
+
+static splat_status run_texture(splat_line *line, splat_error *error)
+{
+    return splat_stage_texture(line, error);
+}
+
+const splat_pipeline_stage splat_pipeline_stages[] = {
     {.product = {.name = "train", .makes = SPLAT_PIPELINE_SPLAT}, .skipped_by = "gs_output_dir,coarse_checkpoint",
-     .preset = preset_train, .fill = fill_train, .check = check_train},
+     .preset = preset_train, .fill = fill_train, .check = check_train, .run = run_train},
     {.product = {.name = "coarse", .makes = SPLAT_PIPELINE_SPLAT}, .skipped_by = "skip_coarse,coarse_checkpoint",
-     .fill = fill_coarse, .check = check_coarse},
-    {.product = {.name = "mesh", .makes = SPLAT_PIPELINE_MESH}, .fill = fill_mesh, .check = check_mesh},
+     .fill = fill_coarse, .check = check_coarse, .run = run_coarse},
+    {.product = {.name = "mesh", .makes = SPLAT_PIPELINE_MESH}, .fill = fill_mesh, .check = check_mesh,
+     .run = run_mesh},
     {.product = {.name = "refine", .makes = SPLAT_PIPELINE_SPLAT | SPLAT_PIPELINE_MESH, .splat_name = "refined.ply",
                  .mesh_name = "refined_mesh.ply"},
-     .skipped_by = "skip_refine", .fill = fill_refine, .check = check_refine},
+     .skipped_by = "skip_refine", .fill = fill_refine, .check = check_refine, .run = run_refine},
     {.product = {.name = "texture", .makes = SPLAT_PIPELINE_FILES}, .skipped_by = "skip_texture", .fill = fill_texture,
-     .check = check_texture, .measure = pipeline_measure_mesh},
+     .check = check_texture, .run = run_texture, .measure = splat_pipeline_measure_mesh},
 };
-const size_t pipeline_n_stages = sizeof pipeline_stages / sizeof pipeline_stages[0];
-
-/* ---------------------------------------------------------------- presets */
-
-size_t pipeline_target_vertices(const splat_line *line)
-{
-    return line->pipeline->low_poly ? 200000 : line->pipeline->high_poly ? 1000000 : 0;
-}
+const size_t splat_pipeline_n_stages = sizeof splat_pipeline_stages / sizeof splat_pipeline_stages[0];
 
 /* ---------------------------------------------------------------- options of the stages */
 
-const splat_line_command *pipeline_command(const pipeline_stage *stage)
+static const splat_line_command *command_of(const splat_pipeline_stage *stage)
 {
     return splat_line_find_command(stage->product.name);
 }
 
-static bool has_option(const pipeline_stage *stage, const splat_line_option *option)
+static bool has_option(const splat_pipeline_stage *stage, const splat_line_option *option)
 {
-    return (option->commands & pipeline_command(stage)->bit) != 0;
+    return (option->commands & command_of(stage)->bit) != 0;
 }
 
 /* Given, and not "--skip_coarse False". */
@@ -160,7 +182,7 @@ static bool is_on(const splat_line *line, const char *name)
     return false;
 }
 
-bool pipeline_is_skipped(const pipeline_stage *stage, const splat_line *line, char name[64])
+bool splat_pipeline_is_skipped(const splat_pipeline_stage *stage, const splat_line *line, char name[64])
 {
     for (const char *rest = splat_line_next_name(stage->skipped_by, name); rest;
          rest = splat_line_next_name(rest, name))
@@ -171,8 +193,9 @@ bool pipeline_is_skipped(const pipeline_stage *stage, const splat_line *line, ch
 /* The pipeline sets these itself. */
 static bool is_own(const char *name)
 {
-    static const char *const own[] = {"output", "model_path", "gs_output_dir", "ply", "iteration", "experiment_name",
-                                      "start_checkpoint", "delete_first", "mesh", "deform", "help", "quiet"};
+    static const char *const own[] = {
+        "output",           "model_path",   "gs_output_dir", "ply",    "iteration", "experiment_name",
+        "start_checkpoint", "delete_first", "mesh",          "deform", "help",      "quiet"};
     for (size_t i = 0; i < sizeof own / sizeof own[0]; i++)
         if (strcmp(own[i], name) == 0) return true;
     return false;
@@ -180,7 +203,7 @@ static bool is_own(const char *name)
 
 /* The value of a given option into the stage's option of the same name, which may be another field. Returns whether the
  * stage has one. */
-static bool pass_option(const pipeline_stage *stage, const splat_line_option *given, const splat_line *from,
+static bool pass_option(const splat_pipeline_stage *stage, const splat_line_option *given, const splat_line *from,
                         splat_line *to)
 {
     bool known = false;
@@ -197,39 +220,39 @@ static bool pass_option(const pipeline_stage *stage, const splat_line_option *gi
     return known;
 }
 
-int pipeline_stage_begin(const pipeline *p, const pipeline_stage *stage, const char *folder, stage_line *out)
+splat_status splat_pipeline_stage_begin(const splat_pipeline_job *p, const splat_pipeline_stage *stage,
+                                        const char *folder, splat_pipeline_stage_line *out, splat_error *error)
 {
     splat_line *line = &out->line;
     memset(out, 0, sizeof *out);
-    splat_error error;
-    if (splat_line_init(line, pipeline_command(stage), &error) != SPLAT_OK) return cli_report(&error);
+    SPLAT_TRY(splat_line_init(line, command_of(stage), error));
     if (stage->product.makes & SPLAT_PIPELINE_SPLAT) line->run->checkpoint_interval = CHECKPOINT_INTERVAL;
     if (stage->preset) stage->preset(line);
     for (size_t i = 0; i < splat_line_n_options; i++)
         if (p->line->given[i] && !is_own(splat_line_options[i].name))
             pass_option(stage, &splat_line_options[i], p->line, line);
+    line->machine->context.sole_user = p->line->machine->context.sole_user;
     line->command_text = p->line->command_text;
     line->talk = p->line->talk;
-    line->general->quiet = p->line->general->quiet;
     line->outcome = &out->outcome;
     line->shared_viewer = p->viewer;
     stage->fill(p, folder, out);
-    return CLI_OK;
+    return SPLAT_OK;
 }
 
-void pipeline_notice_unused(const splat_line *line)
+void splat_pipeline_tell_unused(const splat_line *line)
 {
     for (size_t i = 0; i < splat_line_n_options; i++) {
         const splat_line_option *option = &splat_line_options[i];
         bool known = false, used = false;
         char name[64];
         if (!line->given[i] || is_own(option->name) || option->group == SPLAT_LINE_GROUP_IGNORED) continue;
-        for (size_t k = 0; k < pipeline_n_stages; k++) {
-            bool has = pass_option(&pipeline_stages[k], option, line, NULL);
+        for (size_t k = 0; k < splat_pipeline_n_stages; k++) {
+            bool has = pass_option(&splat_pipeline_stages[k], option, line, NULL);
             known = known || has;
-            used = used || (has && !pipeline_is_skipped(&pipeline_stages[k], line, name));
+            used = used || (has && !splat_pipeline_is_skipped(&splat_pipeline_stages[k], line, name));
         }
-        if (known && !used) cli_notice("--%s has no effect: its stage is left out", option->name);
+        if (known && !used) splat_notice(line->talk, "`%s` has no effect: its stage is left out", option->name);
     }
 }
 
@@ -258,7 +281,7 @@ static bool is_mode(const splat_line_option *option)
 }
 
 /* The options of its command; of the stage that writes files also the pipeline's own that names another one. */
-static bool is_setting(const pipeline_stage *stage, const splat_line_option *option)
+static bool is_setting(const splat_pipeline_stage *stage, const splat_line_option *option)
 {
     if ((stage->product.makes & SPLAT_PIPELINE_FILES) && strcmp(option->name, "export_obj") == 0) return true;
     return has_option(stage, option) && option->group != SPLAT_LINE_GROUP_IGNORED && !is_own(option->name) &&
@@ -266,29 +289,30 @@ static bool is_setting(const pipeline_stage *stage, const splat_line_option *opt
 }
 
 /* A path in the pipeline's folder from there, another one absolute. */
-static void set_path(const pipeline *p, json_t *object, const char *key, const char *path)
+static void set_path(const splat_pipeline_job *p, json_t *object, const char *key, const char *path)
 {
     size_t length = strlen(p->at.folder);
     if (strncmp(path, p->at.folder, length) == 0 && path[length] == '/') {
         splat_stage_json_set_text(object, key, path + length + 1);
         return;
     }
-    char real[CLI_PATH_MAX];
+    char real[SPLAT_PIPELINE_PATH];
     splat_stage_json_set_text(object, key, realpath(path, real) ? real : path);
 }
 
 /* A file that the stage begins with: path and content. "" is none. */
-static int add_input(const pipeline *p, const char *kind, const char *path, json_t *inputs)
+static splat_status add_input(const splat_pipeline_job *p, const char *kind, const char *path, json_t *inputs,
+                              splat_error *error)
 {
-    if (!path[0]) return CLI_OK;
+    if (!path[0]) return SPLAT_OK;
     json_t *input = json_object();
     set_path(p, input, "path", path);
     json_object_set_new(inputs, kind, input);
-    splat_error error;
-    return splat_stage_json_set_content(input, path, &error) == SPLAT_OK ? CLI_OK : cli_report(&error);
+    return splat_stage_json_set_content(input, path, error);
 }
 
-int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const splat_line *line, splat_stage_file *file)
+splat_status splat_pipeline_describe(const splat_pipeline_job *p, const splat_pipeline_stage *stage,
+                                     const splat_line *line, splat_stage_file *file, splat_error *error)
 {
     char value[VALUE_MAX], usual[VALUE_MAX];
     memset(file, 0, sizeof *file);
@@ -303,9 +327,9 @@ int pipeline_describe(const pipeline *p, const pipeline_stage *stage, const spla
             splat_stage_json_set_text(file->settings, splat_line_options[i].name, value);
     }
     splat_stage_json_set_text(file->inputs, "scene", p->at.scene);
-    int code = add_input(p, "cameras", p->at.cameras, file->inputs);
-    if (code == CLI_OK) code = add_input(p, "splat", p->at.splat.file, file->inputs);
-    return code == CLI_OK ? add_input(p, "mesh", p->at.mesh, file->inputs) : code;
+    SPLAT_TRY(add_input(p, "cameras", p->at.cameras, file->inputs, error));
+    SPLAT_TRY(add_input(p, "splat", p->at.splat.file, file->inputs, error));
+    return add_input(p, "mesh", p->at.mesh, file->inputs, error);
 }
 
 static bool same_content(const json_t *a, const json_t *b)
@@ -346,8 +370,8 @@ static const char *unrecorded(const splat_line_option *option, const splat_stage
     return usual;
 }
 
-void pipeline_difference(const pipeline_stage *stage, const splat_stage_file *had,
-                         const splat_stage_file *wanted, char *reason, size_t size)
+void splat_pipeline_difference(const splat_pipeline_stage *stage, const splat_stage_file *had,
+                               const splat_stage_file *wanted, char *reason, size_t size)
 {
     char usual[VALUE_MAX];
     input_difference(had->inputs, wanted->inputs, reason, size);
@@ -360,7 +384,7 @@ void pipeline_difference(const pipeline_stage *stage, const splat_stage_file *ha
         if (!old) old = unrecorded(option, had, usual);
         if (!now) now = usual;
         if (strcmp(old, now) != 0)
-            snprintf(reason, size, "--%s was %s, is %s", option->name, old[0] ? old : "not given",
+            snprintf(reason, size, "`%s` was %s, is %s", option->name, old[0] ? old : "not given",
                      now[0] ? now : "not given");
     }
 }
