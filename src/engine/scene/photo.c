@@ -1,11 +1,11 @@
 /* Photos: what decoding one means, and how it becomes a picture of its view's camera. */
+#include "io/picture/gray16.h"
 #include "io/picture/image_read.h"
 #include "io/picture/image_resize.h"
 #include "scene/photo.h"
 #include "scene/photo_undistort.h"
 
 #include "math/camera.h"
-#include "scene/depth_map.h"
 #include "scene/mask.h"
 
 #include <math.h>
@@ -137,6 +137,53 @@ static splat_status load_whole(const splat_dataset *dataset, const splat_dataset
     return status;
 }
 
+/* ---------------------------------------------------------------- depth maps */
+
+/* Finds the place of a pixel's centre in the photo, in 0 .. 1 of its sides. */
+static bool find_place(const splat_dataset_view *view, int x, int y, double place[2])
+{
+    const splat_camera *camera = &view->camera;
+    place[0] = (x + 0.5) / camera->width;
+    place[1] = (y + 0.5) / camera->height;
+    if (!view->is_distorted) return true;
+    const splat_lens_frame *frame = &view->frame;
+    const double ray[3] = {(place[0] * frame->width - frame->cx) / frame->fx,
+                           (place[1] * frame->height - frame->cy) / frame->fy, 1};
+    if (!splat_lens_project(&view->lens, ray, place)) return false;
+    place[0] /= view->lens.width;
+    place[1] /= view->lens.height;
+    return true;
+}
+
+static int clamp_index(double value, int size)
+{
+    if (!(value > 0)) return 0;
+    return value < size ? (int)value : size - 1;
+}
+
+/* Reads the map of inverse depths of a view that has one and takes it to the view's camera: values =
+ * uint16_t[height][width], the caller's. Each is that of the map's pixel under the middle of the view's, through the
+ * lens where the photo is distorted: none is mixed of two, as between two surfaces there is none. Where the lens sees
+ * nothing: 0. */
+static splat_status load_depth_map(const splat_dataset_view *view, uint16_t *values, splat_error *error)
+{
+    uint16_t *pixels;
+    const int width = view->camera.width, height = view->camera.height;
+    SPLAT_TRY(splat_gray16_read(view->depth_path, view->depth_width, view->depth_height, &pixels, error));
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++) {
+            double place[2];
+            uint16_t *value = &values[(size_t)y * (size_t)width + (size_t)x];
+            *value = 0;
+            if (!find_place(view, x, y, place)) continue;
+            int column = clamp_index(place[0] * view->depth_width, view->depth_width);
+            int row = clamp_index(place[1] * view->depth_height, view->depth_height);
+            *value = pixels[(size_t)row * (size_t)view->depth_width + (size_t)column];
+        }
+    free(pixels);
+    return SPLAT_OK;
+}
+
 /* ---------------------------------------------------------------- masked photos */
 
 splat_status splat_photo_read_mask(const splat_dataset *dataset, const splat_dataset_view *view,
@@ -244,7 +291,7 @@ static splat_status append_depth(splat_image *photo, const splat_dataset_view *v
     if (!grown) return splat_fail_at(error, SPLAT_ERROR_MEMORY, view->path, SPLAT_NO_OFFSET, "no memory for its depth");
     photo->pixels = grown;
     for (size_t i = splat_view_photo_bytes(view); i < splat_view_depth_at(view); i++) grown[i] = 0; /* an odd byte */
-    return splat_depth_map_load(view, (uint16_t *)(void *)(grown + splat_view_depth_at(view)), error);
+    return load_depth_map(view, (uint16_t *)(void *)(grown + splat_view_depth_at(view)), error);
 }
 
 /* ---------------------------------------------------------------- one view, or crops */
