@@ -7,7 +7,7 @@
 #include "io/picture/image_read.h"
 #include "ops/ops.h"
 #include "report/tensorboard/tensorboard_report.h"
-#include "surface/coarse/coarse_tags.h"
+#include "surface/coarse/coarse.h"
 
 #include <math.h>
 #include <stdlib.h>

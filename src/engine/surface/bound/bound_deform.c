@@ -2,8 +2,8 @@
  * direction. */
 #include "math/sh.h"
 #include "ops/bind/bind_elements.h"
+#include "ops/bind/bind_math.h"
 #include "surface/bound/bound_deform.h"
-#include "surface/bound/face_frame.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,8 +11,55 @@
 /* Gaussians whose squared deviations differ by less, relatively, are round: rounding alone makes such axes. */
 #define ROUND 1e-6
 
+/* ---------------------------------------------------------------- the frame of a triangle */
+
+/* docs/method.md, "Gaussians bound to a mesh" */
+typedef struct face_frame {
+    double r0[3], e1[3], e2[3];
+    double sides[2][2]; /* [e1, e2][v1 - v0, v2 - v0] */
+} face_frame;
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+static void cross(const double a[3], const double b[3], double out[3])
+{
+    for (int k = 0; k < 3; k++) out[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
+}
+
+/* The frame of face f; false if the face is degenerate, by the rule of op bind. */
+static bool face_frame_of(const splat_bound_mesh *bound, const splat_mesh *mesh, size_t f, face_frame *frame)
+{
+    const uint32_t *corners = mesh->faces + 3 * f;
+    const float *v0 = mesh->vertices + 3 * (size_t)corners[0], *v1 = mesh->vertices + 3 * (size_t)corners[1];
+    const float *v2 = mesh->vertices + 3 * (size_t)corners[2];
+    if (splat_bind_face_make(bound, splat_bind_load(v0), splat_bind_load(v1), splat_bind_load(v2)).is_degenerate)
+        return false;
+    double a[3], b[3], normal[3];
+    for (int k = 0; k < 3; k++) {
+        a[k] = (double)v1[k] - (double)v0[k];
+        b[k] = (double)v2[k] - (double)v0[k];
+    }
+    cross(a, b, normal);
+    const double length = sqrt(dot(a, a)), twice_area = sqrt(dot(normal, normal));
+    for (int k = 0; k < 3; k++) {
+        frame->r0[k] = normal[k] / twice_area;
+        frame->e1[k] = -a[k] / length;
+    }
+    cross(frame->r0, frame->e1, frame->e2);
+    frame->sides[0][0] = -length;
+    frame->sides[1][0] = 0;
+    frame->sides[0][1] = dot(b, frame->e1);
+    frame->sides[1][1] = dot(b, frame->e2);
+    return true;
+}
+
+/* ---------------------------------------------------------------- Gaussians follow their triangles */
+
 /* F: sides of the edited face = F sides of the reference. Its determinant is positive. */
-static void map_between(const splat_face_frame *from, const splat_face_frame *to, double map[2][2])
+static void map_between(const face_frame *from, const face_frame *to, double map[2][2])
 {
     const double(*s)[2] = from->sides;
     const double det = s[0][0] * s[1][1] - s[0][1] * s[1][0];
@@ -70,9 +117,9 @@ splat_status splat_bound_deform(const splat_bound_mesh *bound, const splat_mesh 
     size_t kept = 0;
     SPLAT_TRY(check_same_faces(reference, edited, error));
     for (size_t f = 0; f < reference->n_faces; f++) {
-        splat_face_frame from, to;
+        face_frame from, to;
         double map[2][2];
-        if (!splat_face_frame_of(bound, reference, f, &from) || !splat_face_frame_of(bound, edited, f, &to)) {
+        if (!face_frame_of(bound, reference, f, &from) || !face_frame_of(bound, edited, f, &to)) {
             kept++;
             continue;
         }
@@ -100,8 +147,8 @@ void splat_bound_turns_of(const splat_bound_mesh *bound, const splat_mesh *mesh,
                           float *plane_rotations)
 {
     for (size_t f = 0; f < mesh->n_faces; f++) {
-        splat_face_frame frame;
-        const bool is_shown = splat_face_frame_of(bound, mesh, f, &frame);
+        face_frame frame;
+        const bool is_shown = face_frame_of(bound, mesh, f, &frame);
         for (size_t i = f * (size_t)bound->per_face; i < (f + 1) * (size_t)bound->per_face; i++) {
             const float *q = rotations + 4 * i;
             const double w = q[0], x = q[1], y = q[2], z = q[3];
@@ -220,7 +267,7 @@ static void turn_band(int band, double matrix[MOST][MOST], float *rest)
 }
 
 /* False: it turns nothing that single precision would show. */
-static bool rotation_between(const splat_face_frame *from, const splat_face_frame *to, double rotation[3][3])
+static bool rotation_between(const face_frame *from, const face_frame *to, double rotation[3][3])
 {
     double farthest = 0;
     for (int a = 0; a < 3; a++)
@@ -237,9 +284,9 @@ void splat_bound_turn_colors(const splat_bound_mesh *bound, const splat_mesh *re
     const turner t = turner_make(sh_degree);
     const size_t floats = splat_sh_rest_floats(sh_degree), per_face = (size_t)bound->per_face;
     for (size_t f = 0; f < reference->n_faces; f++) {
-        splat_face_frame from, to;
+        face_frame from, to;
         double rotation[3][3], matrix[MOST][MOST];
-        if (!splat_face_frame_of(bound, reference, f, &from) || !splat_face_frame_of(bound, edited, f, &to)) continue;
+        if (!face_frame_of(bound, reference, f, &from) || !face_frame_of(bound, edited, f, &to)) continue;
         if (!rotation_between(&from, &to, rotation)) continue;
         for (int band = 1; band <= sh_degree; band++) {
             matrix_of(&t, band, rotation, matrix);

@@ -1,16 +1,22 @@
-/* SuGaR's coarse training as the trainer sees it: its options, its arrays, its losses. */
+/* SuGaR's coarse training as the trainer sees it: its options, arrays, losses, curves and start. */
 #include "base/options.h"
 #include "math/density.h"
+#include "math/projection.h"
+#include "model/files.h"
+#include "model/transform.h"
 #include "surface/coarse/coarse.h"
 #include "surface/coarse/coarse_multi_view.h"
 #include "surface/coarse/coarse_parts.h"
 #include "surface/coarse/coarse_prune.h"
 #include "surface/coarse/coarse_schedule.h"
 #include "surface/coarse/coarse_step.h"
-#include "surface/coarse/coarse_tags.h"
+#include "train/parts/regularizer.h"
+#include "train/start.h"
+#include "train/state.h"
 #include "train/train_options.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static splat_status check(const splat_train_options *o, splat_error *error)
@@ -117,6 +123,95 @@ static size_t losses(const splat_trainer *t, const double *r, splat_loss list[SP
     return sizeof all / sizeof all[0];
 }
 
+/* ---------------------------------------------------------------- TensorBoard */
+
+/* The tags of the tuned SuGaR trainer (Time/, Performance/, VRAM/, System/, Stats/, Test/, Histograms/) and the text
+ * Training_Guide. */
+static void add(splat_tensorboard *writer, int iteration, const char *tag, double value)
+{
+    if (isfinite(value)) splat_tensorboard_add_scalar(writer, tag, iteration, value);
+}
+
+static const char guide[] =
+    "# Coarse training: what to look at\n\n"
+    "| curve | meaning | good |\n|---|---|---|\n"
+    "| Loss/total | all parts below, with their factors | falls, with a step up where a part begins |\n"
+    "| Loss/component_rendering | L1 and D-SSIM of one photo | falls, with noise: each step is another photo |\n"
+    "| Loss/component_entropy_regularization | opacities that are neither 0 nor 1 | falls; ends before the prune |\n"
+    "| Loss/component_sdf_density, ..._sdf_estimation | samples near the surface that disagree with it | falls |\n"
+    "| Loss/component_sdf_better_normal | normals that disagree with their neighbours' | falls |\n"
+    "| Loss/component_depth_normal_consistency | normals that disagree with the depth | falls |\n"
+    "| Loss/component_multi_view_geometric, ..._photometric | neighbouring views that disagree on depth, and photos "
+    "across it | fall |\n"
+    "| Stats/n_agreeing_pixels | pixels whose depth a neighbour agrees with | rises |\n"
+    "| Loss/component_flattening | thickness of the Gaussians beyond what --flat_ratio allows | falls |\n"
+    "| Test/PSNR, ssim, lpips, loss (L1) | the test views | PSNR and SSIM rise, the others fall |\n"
+    "| Stats/n_active_gaussians | opacity above 0.01 | falls at the prune, then stays |\n"
+    "| Stats/scales_mean | size of the Gaussians | falls slowly |\n"
+    "| Performance/iterations_per_sec, eta_minutes | speed, and minutes to go | steady |\n"
+    "| VRAM/allocated_GB, reserved_GB, percent | named blocks; the whole GPU in use | flat after the prune |\n\n"
+    "Figures called mean and std are of 10,000 Gaussians evenly taken.\n";
+
+static void add_guide(splat_tensorboard *writer, int first_step)
+{
+    splat_tensorboard_add_text(writer, "Training_Guide", first_step, guide);
+}
+
+static void add_machine(splat_tensorboard *writer, int iteration, int steps_left, double step_ms,
+                        double allocated_bytes, double reserved_bytes, const splat_monitor_sample *sample)
+{
+    add(writer, iteration, "Time/minutes_per_iter", step_ms / 60000);
+    add(writer, iteration, "Performance/iterations_per_sec", 1000 / step_ms);
+    add(writer, iteration, "Performance/eta_minutes", steps_left * step_ms / 60000);
+    add(writer, iteration, "VRAM/allocated_GB", allocated_bytes / SPLAT_GIB);
+    add(writer, iteration, "VRAM/reserved_GB", reserved_bytes / SPLAT_GIB);
+    if (!sample) return;
+    add(writer, iteration, "VRAM/percent", 100 * sample->gpu.memory_used_bytes / sample->gpu.memory_total_bytes);
+    add(writer, iteration, "System/RAM_percent", sample->ram_percent);
+    add(writer, iteration, "System/CPU_percent", sample->cpu_percent);
+}
+
+static void add_model(splat_tensorboard *writer, int iteration, const splat_summary *summary)
+{
+    static const struct {
+        int tensor;
+        const char *name;
+    } tensors[] = {{SPLAT_TENSOR_means, "points"},          {SPLAT_TENSOR_scales, "scales"},
+                   {SPLAT_TENSOR_rotations, "quaternions"}, {SPLAT_TENSOR_sh_dc, "sh_dc"},
+                   {SPLAT_TENSOR_sh_rest, "sh_rest"},       {SPLAT_TENSOR_opacities, "opacities"}};
+    char tag[64];
+    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
+        const splat_summary_spread *spread = &summary->tensors[tensors[i].tensor];
+        if (spread->n == 0) continue; /* sh_rest of degree 0 */
+        snprintf(tag, sizeof tag, "Stats/%s_mean", tensors[i].name);
+        add(writer, iteration, tag, spread->mean);
+        snprintf(tag, sizeof tag, "Stats/%s_std", tensors[i].name);
+        add(writer, iteration, tag, spread->standard_deviation);
+    }
+    add(writer, iteration, "Stats/n_active_gaussians", summary->n_active);
+}
+
+static void add_test(splat_tensorboard *writer, int iteration, const splat_metrics *metrics, double lpips)
+{
+    add(writer, iteration, "Test/loss", metrics->l1);
+    add(writer, iteration, "Test/PSNR", metrics->psnr);
+    add(writer, iteration, "Test/ssim", metrics->ssim);
+    add(writer, iteration, "Test/lpips", lpips);
+    add(writer, iteration, "Test/render_time_ms", metrics->render_ms);
+}
+
+const splat_regularizer_report splat_coarse_report = {
+    .begin = add_guide,
+    .machine = add_machine,
+    .model = add_model,
+    .test = add_test,
+    .count_tag = "Test/num_gaussians_K",
+    .opacities_tag = "Histograms/opacities",
+    .scales_tag = "Histograms/scales",
+};
+
+/* ---------------------------------------------------------------- the regularizer */
+
 const splat_regularizer splat_coarse_regularizer = {
     .stage = "coarse",
     .title = "coarse training",
@@ -151,4 +246,70 @@ void splat_train_options_init_coarse_sized(splat_train_options *options, size_t 
     splat_train_options_apply_preset(&defaults, "coarse");
     if (regularization == SPLAT_REGULARIZE_MULTIVIEW) splat_train_options_apply_preset(&defaults, "multiview");
     splat_options_give(options, size, &defaults, sizeof defaults);
+}
+
+/* ---------------------------------------------------------------- the start */
+
+/* Coarse training begins with a splat: where it comes from, and whether it belongs to the scene. */
+/* The splat as others would read it, in host memory: its filter is part of scales and opacities. It is on the device
+ * only before the trainer's own arrays grow. */
+static splat_status read_fused(splat_trainer *t, const char *path, splat_cloud *host, splat_error *error)
+{
+    splat_model *source;
+    splat_model_info info;
+    SPLAT_TRY(splat_model_load(t->context, path, &source, error));
+    splat_status status = splat_model_fuse_filter(source, error);
+    splat_model_get_info(source, &info);
+    if (status == SPLAT_OK) status = splat_model_download(source, host, error);
+    splat_model_destroy(source);
+    if (status != SPLAT_OK) return status;
+    bool is_mip = info.render_mode == SPLAT_RENDER_MIP;
+    return splat_model_set_render_mode(t->model, info.render_mode, is_mip ? t->options.kernel_size : 0, error);
+}
+
+static bool sees(const splat_camera *c, const float *mean)
+{
+    float p[3];
+    for (int k = 0; k < 3; k++)
+        p[k] = c->rotation[3 * k] * mean[0] + c->rotation[3 * k + 1] * mean[1] + c->rotation[3 * k + 2] * mean[2] +
+               c->translation[k];
+    if (!(p[2] > SPLAT_NEAR)) return false;
+    float u = c->fx * p[0] / p[2] + c->cx, v = c->fy * p[1] / p[2] + c->cy;
+    return u >= 0 && v >= 0 && u <= (float)c->width && v <= (float)c->height;
+}
+
+#define LOOKED_AT 4096 /* Gaussians, evenly over the splat */
+
+/* A splat of another scene would be trained to nothing. */
+static splat_status check_seen(const splat_trainer *t, const splat_cloud *host, const char *path,
+                               splat_error *error)
+{
+    const splat_dataset *dataset = &t->scene->dataset;
+    size_t stride = host->n / LOOKED_AT + 1;
+    for (size_t i = 0; i < host->n; i += stride)
+        for (size_t v = 0; v < dataset->n_train; v++)
+            if (sees(&dataset->views[dataset->train[v]].camera, host->means + 3 * i)) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
+                         "no training view of %s sees this splat; was it trained on this scene?",
+                         t->scene->options.source_path);
+}
+
+splat_status splat_trainer_start_coarse(splat_trainer *t, const char *path, splat_error *error)
+{
+    splat_cloud host;
+    const float before = t->regularizer_constant;
+    if (t->options.regularizer != &splat_coarse_regularizer)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the trainer was made without coarse options");
+    if (t->scene->dataset.n_train < 2)
+        return splat_fail(error, SPLAT_ERROR_FORMAT, "a surface needs at least two training views; the scene has %zu",
+                          t->scene->dataset.n_train);
+    SPLAT_TRY(read_fused(t, path, &host, error));
+    splat_status status = host.n ? check_seen(t, &host, path, error) : SPLAT_OK; /* none at all is reported below */
+    if (status == SPLAT_OK)
+        status = splat_coarse_find_pivot(host.opacities, host.n, t->options.prune_keep, &t->regularizer_constant,
+                                         error);
+    if (status == SPLAT_OK) status = splat_trainer_begin_with(t, &host, path, t->options.coarse.first_iteration, error);
+    if (status != SPLAT_OK) t->regularizer_constant = before;
+    splat_cloud_free(&host);
+    return status == SPLAT_OK ? splat_coarse_check_surface(t, path, error) : status;
 }

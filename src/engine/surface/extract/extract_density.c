@@ -4,8 +4,8 @@
 #include "mesh/density_mesh.h"
 #include "mesh/mesh_clean_vertices.h"
 #include "model/model.h"
-#include "surface/extract/extract_boxes.h"
 #include "surface/extract/extract_density.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_gaussians.h"
 
 #include "math/sh.h"

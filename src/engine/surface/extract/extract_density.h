@@ -3,7 +3,7 @@
 #define SPLAT_SURFACE_EXTRACT_DENSITY_H
 
 #include "mesh/mesh.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 
 /* One level of the density. */
 splat_status splat_extract_density(const splat_extraction *extraction, float level, splat_mesh *mesh,

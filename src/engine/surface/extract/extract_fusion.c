@@ -3,8 +3,8 @@
 #include "mesh/tsdf_levels.h"
 #include "model/model.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_boxes.h"
 #include "surface/extract/extract_fusion.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_views.h"
 
 #define HELD 0.999    /* of the pixels: the outermost level holds so many; the rest is sky and floaters far away */

@@ -3,7 +3,7 @@
 #define SPLAT_SURFACE_EXTRACT_FUSION_H
 
 #include "mesh/mesh.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 
 /* The foreground. */
 splat_status splat_extract_fusion(const splat_extraction *extraction, splat_mesh *mesh, splat_error *error);

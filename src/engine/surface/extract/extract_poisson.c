@@ -8,8 +8,8 @@
 #include "mesh/mesh_support.h"
 #include "mesh/poisson/poisson_reconstruct.h"
 #include "model/model.h"
-#include "surface/extract/extract_boxes.h"
 #include "surface/extract/extract_poisson.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
 
 #include <math.h>

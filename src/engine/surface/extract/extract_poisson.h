@@ -3,7 +3,7 @@
 #define SPLAT_SURFACE_EXTRACT_POISSON_H
 
 #include "mesh/mesh.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
 
 #define SPLAT_EXTRACT_MOST_DEPTH 10 /* where points choose the depth; that of SuGaR */

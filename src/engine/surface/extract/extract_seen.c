@@ -2,8 +2,8 @@
 #include "math/camera.h"
 #include "mesh/mesh_seen.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_boxes.h"
 #include "surface/extract/extract_seen.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_views.h"
 
 #include <math.h>

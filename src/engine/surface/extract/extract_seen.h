@@ -3,7 +3,7 @@
 #define SPLAT_SURFACE_EXTRACT_SEEN_H
 
 #include "mesh/mesh.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 
 /* Removes what no training view sees, as the options say; *n_faces of them. Errors: NUMERIC (nothing is left), MEMORY,
  * STOPPED. */

@@ -1,6 +1,6 @@
 /* Cells of space in hash tables, as many tables as parts, so that threads share nothing. */
 #include "base/error.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/point_cells.h"
 #include "surface/extract/surface_points.h"
 

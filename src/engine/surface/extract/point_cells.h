@@ -2,7 +2,7 @@
 #ifndef SPLAT_SURFACE_EXTRACT_POINT_CELLS_H
 #define SPLAT_SURFACE_EXTRACT_POINT_CELLS_H
 
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
 
 /* One observation. */

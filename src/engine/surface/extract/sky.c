@@ -1,6 +1,6 @@
 /* Removes points beyond the foreground that are no surface (docs/method.md 16). */
 #include "base/error.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/sky.h"
 
 #include "math/camera.h"

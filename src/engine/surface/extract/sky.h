@@ -2,7 +2,7 @@
 #ifndef SPLAT_SURFACE_EXTRACT_SKY_H
 #define SPLAT_SURFACE_EXTRACT_SKY_H
 
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/view_maps.h"
 
 #define SPLAT_SKY_CELLS 32u /* along each side of the background box */

@@ -1,6 +1,6 @@
 /* Points of the surface that several training views see at the same place, thinned evenly (docs/method.md). */
-#include "surface/extract/extract_boxes.h"
 #include "surface/extract/surface_agreed.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
 
 #include "math/camera.h"

@@ -6,7 +6,7 @@
 #include "model/model.h"
 #include "scene/scene.h"
 #include "splatsmith/mesh.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
 #include "surface/extract/view_maps.h"
 

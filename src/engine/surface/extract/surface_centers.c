@@ -1,7 +1,7 @@
 /* The centres of a splat's opaque Gaussians as points: SuGaR's comparison without level sets. */
 #include "io/picture/image_write.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_centers.h"
 #include "surface/extract/surface_levels.h"
 #include "surface/extract/surface_views.h"

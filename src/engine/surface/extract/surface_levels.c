@@ -5,7 +5,7 @@
 #include "math/sh.h"
 #include "model/model.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_gaussians.h"
 #include "surface/extract/surface_levels.h"
 #include "surface/extract/surface_points.h"

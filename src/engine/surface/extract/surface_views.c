@@ -4,7 +4,7 @@
 #include "model/model.h"
 #include "scene/dataset.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
 #include "surface/extract/surface_views.h"
 

@@ -5,7 +5,7 @@
 #include "math/camera.h"
 #include "model/model.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/point_cells.h"
 #include "surface/extract/surface_views.h"
 #include "surface/extract/view_maps.h"

@@ -7,7 +7,7 @@
 #include "math/camera.h"
 #include "scene/image_cache.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/planes/plane_assign.h"
 #include "surface/planes/plane_creases.h"
 #include "surface/planes/plane_fit.h"

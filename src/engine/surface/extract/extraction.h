@@ -1,6 +1,6 @@
-/* An extraction: where it looks, how finely, and when it stops. */
-#ifndef SPLAT_SURFACE_EXTRACT_BOXES_H
-#define SPLAT_SURFACE_EXTRACT_BOXES_H
+/* An extraction: its options, where it looks, how finely, and when it stops. */
+#ifndef SPLAT_SURFACE_EXTRACTION_H
+#define SPLAT_SURFACE_EXTRACTION_H
 
 #include "splatsmith/mesh.h"
 
