@@ -8,7 +8,6 @@
 #include "io/picture/image.h"
 #include "io/picture/image_read.h"
 #include "train/density/default.h"
-#include "train/optimizer/rates.h"
 #include "train/schedule.h"
 #include "train/state.h"
 #include "train/train_options.h"

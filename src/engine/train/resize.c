@@ -3,9 +3,8 @@
 
 #include "train/density/strategy.h"
 #include "train/memory/give_up.h"
-#include "train/optimizer/deferred.h"
-#include "train/optimizer/rest_cache.h"
 #include "train/ranks/shards.h"
+#include "train/rest_state.h"
 #include "train/state.h"
 
 typedef struct resized {

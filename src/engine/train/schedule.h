@@ -24,4 +24,25 @@ bool splat_schedule_continues_splat(const splat_train_options *options);
 uint32_t splat_schedule_view(uint64_t seed, uint32_t n_views, int iteration, uint32_t *order_storage,
                              uint32_t *order_epoch);
 
+/* ---------------------------------------------------------------- Adam's rates, as the options set them */
+
+typedef enum splat_rate_schedule {
+    SPLAT_RATE_CONSTANT = 0, /* times splat_schedule_lr_factor */
+    SPLAT_RATE_SH_REST,      /* the same; sh_rest_lr instead, unless that is 0 */
+    SPLAT_RATE_POSITION      /* times the scene's extent, and falling: splat_schedule_position_lr */
+} splat_rate_schedule;
+
+typedef struct splat_tensor_rate {
+    splat_rate_schedule schedule;
+    size_t field;  /* a float of splat_train_options; with POSITION the first rate */
+    float divisor; /* of it */
+} splat_tensor_rate;
+
+/* By tensor of splat_gaussian_tensors. */
+extern const splat_tensor_rate splat_gaussian_rates[];
+
+/* The rate in an iteration. */
+float splat_tensor_rate_at(const splat_tensor_rate *rate, const splat_train_options *options, float extent,
+                           int iteration);
+
 #endif

@@ -7,9 +7,9 @@
 #include "model/init_points.h"
 #include "train/density/density.h"
 #include "train/memory/give_up.h"
-#include "train/optimizer/rest_cache.h"
 #include "train/ranks/host_rows.h"
 #include "train/resize.h"
+#include "train/rest_state.h"
 #include "train/schedule.h"
 #include "train/step.h"
 

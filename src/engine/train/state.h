@@ -24,7 +24,7 @@ enum {
 
 #define SPLAT_MARKED_STEPS 3 /* sets of marks; a step's are read two steps later, when a device has long passed them */
 
-/* optimizer/deferred.h */
+/* rest_state.h */
 typedef struct splat_deferral {
     splat_row_blocks rows;    /* gradient, direction; of several views made, too: [n_rows] */
     uint32_t n_rows;          /* the model's Gaussians, or 0: nothing is put off */
@@ -32,7 +32,6 @@ typedef struct splat_deferral {
     splat_deferred_rest rest; /* into these; the model's rest.deferred points here */
 } splat_deferral;
 
-/* optimizer/rest_cache.h */
 typedef struct splat_rest_caching {
     splat_block block;
     splat_rest_cache rows; /* into it; the model's rest.cache points here while there are slots */

@@ -7,7 +7,6 @@
 #include "base/rng.h"
 #include "math/camera.h"
 #include "train/density/strategy.h"
-#include "train/optimizer/rates.h"
 #include "train/ranks/shards.h"
 #include "train/ranks/way.h"
 #include "train/schedule.h"

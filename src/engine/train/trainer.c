@@ -8,8 +8,6 @@
 #include "train/density/density.h"
 #include "train/density/strategies.h"
 #include "train/memory/give_up.h"
-#include "train/optimizer/deferred.h"
-#include "train/optimizer/rest_cache.h"
 #include "train/parts/bound_rows.h"
 #include "train/parts/part.h"
 #include "train/parts/regularizer.h"
@@ -18,6 +16,7 @@
 #include "train/ranks/shapes.h"
 #include "train/ranks/shards.h"
 #include "train/resize.h"
+#include "train/rest_state.h"
 #include "train/schedule.h"
 #include "train/step.h"
 

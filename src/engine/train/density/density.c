@@ -7,11 +7,11 @@
 #include "ops/filter3d/filter3d.h"
 #include "train/density/strategy.h"
 #include "train/memory/give_up.h"
-#include "train/optimizer/rest_cache.h"
 #include "train/parts/regularizer.h"
 #include "train/ranks/rows.h"
 #include "train/ranks/shards.h"
 #include "train/resize.h"
+#include "train/rest_state.h"
 #include "train/schedule.h"
 #include "train/step.h"
 

@@ -10,10 +10,10 @@
 #include "train/density/density.h"
 #include "train/density/prune_masked.h"
 #include "train/density/strategy.h"
-#include "train/optimizer/rates.h"
-#include "train/optimizer/rest_cache.h"
 #include "train/ranks/shards.h"
 #include "train/resize.h"
+#include "train/rest_state.h"
+#include "train/schedule.h"
 
 #define REORDER_INTERVAL 1000
 #define SICK_SHARE 5 /* one in so many dead in a round: more are made than the photos ask for */

@@ -7,11 +7,10 @@
 #include "ops/shrink/shrink.h"
 #include "train/memory/choices.h"
 #include "train/memory/forms.h"
-#include "train/optimizer/deferred.h"
-#include "train/optimizer/rest_cache.h"
 #include "train/parts/bound_rows.h"
 #include "train/parts/regularizer.h"
 #include "train/ranks/shards.h"
+#include "train/rest_state.h"
 #include "train/state.h"
 
 void splat_give_up_init(splat_trainer *t)

@@ -9,10 +9,10 @@
 #include "ops/raster/raster_bytes.h"
 #include "ops/share/share.h"
 #include "train/density/strategies.h"
-#include "train/optimizer/deferred.h"
 #include "train/parts/bound_rows.h"
 #include "train/parts/part.h"
 #include "train/parts/regularizer.h"
+#include "train/rest_state.h"
 #include "train/state.h"
 #include "train/step.h"
 
