@@ -3,7 +3,6 @@
 #include "run/checkpoint/convert.h"
 #include "run/checkpoint/header.h"
 #include "run/checkpoint/options.h"
-#include "run/checkpoint/put.h"
 #include "run/checkpoint/torch.h"
 
 #include "train/parts/bound_rows.h"

@@ -3,7 +3,6 @@
 #include "io/torch/torch_checkpoint.h"
 #include "io/torch/torch_tensor.h"
 #include "run/checkpoint/convert.h"
-#include "run/checkpoint/put.h"
 #include "run/checkpoint/torch.h"
 #include "train/parts/regularizer.h"
 #include "train/ranks/shards.h"
