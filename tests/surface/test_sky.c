@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "plane_fixture.h"
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/sky.h"
 #include "surface/extract/surface_agreed.h"
 #include "surface/extract/surface_points.h"

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "surface/extract/extract_boxes.h"
+#include "surface/extract/extraction.h"
 #include "surface/extract/surface_agreed.h"
 #include "surface/extract/surface_points.h"
 #include "surface/extract/view_agreement.h"

@@ -5,13 +5,22 @@
 #include "io/exposure_file.h"
 #include "splatsmith/viewer.h"
 #include "viewer/progress.h"
-#include "viewer/waiting.h"
 
 #include <pthread.h>
 #include <time.h>
 
 #define SPLAT_VIEWER_CLIENTS_MAX 8
 #define SPLAT_VIEWER_TOKEN_LENGTH 32
+
+#define SPLAT_VIEWER_WAITING_MAX 32 /* half of the server's threads */
+
+/* Connections whose request has not come (websockets.h). */
+struct mg_connection;
+typedef struct splat_viewer_waiting {
+    pthread_mutex_t mutex;
+    const struct mg_connection *connections[SPLAT_VIEWER_WAITING_MAX]; /* the oldest first */
+    size_t n;
+} splat_viewer_waiting;
 
 typedef struct splat_viewer_client splat_viewer_client;
 typedef struct splat_viewer_server splat_viewer_server;
