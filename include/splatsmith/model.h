@@ -209,6 +209,9 @@ typedef struct splat_metrics {
     double exposed_psnr, exposed_ssim;
     bool is_exif_exposed;    /* exif_* were measured: with the exposure that the photo's EXIF predicts */
     double exif_psnr, exif_ssim;
+    size_t n_near_views;     /* views with near light: the scene's tracks tell the nearest depth of their photos */
+    double near_light, all_light; /* sums over their pixels of alpha T: of Gaussians before half of that depth, and of
+                                all. near_light/all_light is the share of floaters before the cameras */
 } splat_metrics;
 
 typedef struct splat_lpips splat_lpips; /* LPIPS, a distance of pictures: see below */
@@ -234,6 +237,7 @@ typedef struct splat_view_job {
                                      in a video, views are also measured with the exposure of the photos before and
                                      after (is_exposed), and with that of their EXIF if there is one
                                      (is_exif_exposed; docs/method.md 12); NULL (default): they are not */
+    bool near_light;           /* measures near light, too (n_near_views); false */
 } splat_view_job;
 
 void splat_view_job_init_sized(splat_view_job *job, size_t size);

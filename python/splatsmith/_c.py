@@ -709,6 +709,9 @@ splat_metrics._fields_ = [
     ("is_exif_exposed", c_bool),
     ("exif_psnr", c_double),
     ("exif_ssim", c_double),
+    ("n_near_views", c_size_t),
+    ("near_light", c_double),
+    ("all_light", c_double),
 ]
 splat_view_job._fields_ = [
     ("size", c_size_t),
@@ -720,6 +723,7 @@ splat_view_job._fields_ = [
     ("color_correct", c_bool),
     ("exposures", c_char_p),
     ("nearby_exposures", c_char_p),
+    ("near_light", c_bool),
 ]
 splat_lpips_options._fields_ = [
     ("size", c_size_t),

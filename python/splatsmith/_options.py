@@ -68,6 +68,7 @@ class ViewJob(TypedDict, total=False):
     color_correct: bool
     exposures: PathLike
     nearby_exposures: PathLike
+    near_light: bool
 
 
 class LpipsOptions(TypedDict, total=False):

@@ -56,6 +56,9 @@ class Metrics(NamedTuple):
     is_exif_exposed: bool
     exif_psnr: float
     exif_ssim: float
+    n_near_views: int
+    near_light: float
+    all_light: float
 
 
 class CleanCounts(NamedTuple):

@@ -1,4 +1,5 @@
-/* `--split sector` from outside: a training holds a sector out, and commands on its model hold out the same one. */
+/* Kinds of test views from outside: a training holds a sector out, and commands on its model hold out the same one; the
+ * light before the cameras of test views. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -34,6 +35,21 @@ static void a_sector_without_effect_is_reported(void **state)
     RUN_ERR(2, "every|sector|spread", "train", "-s", "ring", "--split", "half");
 }
 
+/* With tracks eval tells the light before the cameras; without, nothing. */
+static void near_light_needs_tracks(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "", "sample", "tracked", "--width", "32", "--height", "24", "--cameras", "9", "--points", "1000",
+            "--truth_points", "10", "--supersample", "1", "--tracks");
+    RUN_OUT(0, "7 train and 2 test views", "train", "-s", "tracked", "-m", "near", "--eval", "--iterations", "2",
+            "--backend", "cpu");
+    RUN_OUT(0, "% in 2 views: before half of the depth", "eval", "-m", "near", "--backend", "cpu");
+    assert_true(file_contains("near/results.json", "\"near_light\": 0."));
+    RUN_OUT(0, "PSNR", "eval", "-m", "model", "--split", "sector", "--sector", "1", "--backend", "cpu");
+    assert_null(strstr(standard_output, "near light"));
+    assert_false(file_contains("model/results.json", "near_light"));
+}
+
 int main(void)
 {
     if (!has_binary()) return 0;
@@ -41,6 +57,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_keeps_its_sector),
         cmocka_unit_test(a_sector_without_effect_is_reported),
+        cmocka_unit_test(near_light_needs_tracks),
     };
     return cmocka_run_group_tests_name("cli_split", tests, NULL, NULL);
 }

@@ -78,6 +78,15 @@ static splat_status measure_exposed(splat_evaluator *e, uint32_t index, const sp
     return SPLAT_OK;
 }
 
+/* Nothing where the scene tells no nearest depth of the photo. */
+static splat_status measure_near(splat_evaluator *e, const splat_dataset_view *view, splat_model_light *light,
+                                 bool *is_measured, splat_error *error)
+{
+    *light = (splat_model_light){0, 0};
+    *is_measured = e->job.near_light && view->near_depth > 0;
+    return *is_measured ? splat_model_near_light(e->model, &view->camera, view->near_depth, light, error) : SPLAT_OK;
+}
+
 splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown, const uint8_t **photo,
                                   splat_metrics *metrics, splat_error *error)
 {
@@ -86,10 +95,13 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
     const splat_photo_exposure *told = splat_exposures_find(&e->by_exif, view->photo_name);
     splat_photo_exposure guess;
     splat_metrics exposed, by_exif;
+    splat_model_light light;
     double render_ms;
+    bool has_near;
     bool is_guessed = splat_exposure_guess(&e->nearby, view->photo_name, &guess);
     SPLAT_TRY(measure_exposed(e, index, is_guessed ? &guess : NULL, &e->nearby, &exposed, error));
     SPLAT_TRY(measure_exposed(e, index, told, &e->by_exif, &by_exif, error));
+    SPLAT_TRY(measure_near(e, view, &light, &has_near, error));
     SPLAT_TRY(rasterize(e, &view->camera, shown, &render_ms, error));
     SPLAT_TRY(splat_model_expose(e->model, &view->camera, &e->exposures, own, view->crop, error));
     SPLAT_TRY(splat_evaluator_measure(e, index, photo, metrics, error));
@@ -100,6 +112,9 @@ splat_status splat_evaluator_view(splat_evaluator *e, uint32_t index, bool shown
     metrics->is_exif_exposed = e->by_exif.n_photos > 0;
     metrics->exif_psnr = by_exif.psnr;
     metrics->exif_ssim = by_exif.ssim;
+    metrics->n_near_views = has_near;
+    metrics->near_light = light.near;
+    metrics->all_light = light.all;
     return SPLAT_OK;
 }
 

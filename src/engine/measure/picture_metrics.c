@@ -184,6 +184,9 @@ void splat_metrics_add(splat_metrics *sum, const splat_metrics *one)
     sum->is_exif_exposed = one->is_exif_exposed;
     sum->exif_psnr += one->exif_psnr;
     sum->exif_ssim += one->exif_ssim;
+    sum->n_near_views += one->n_near_views;
+    sum->near_light += one->near_light;
+    sum->all_light += one->all_light;
     sum->lpips_net = one->lpips_net;
     sum->n_views++;
     sum->n_masked += one->n_masked;

@@ -67,6 +67,9 @@ static json_t *mean_json(const splat_metrics *mean)
     good = good && set(object, "n_views", json_integer((json_int_t)mean->n_views));
     if (mean->lpips_net) good = good && set(object, "LPIPS_net", json_string(mean->lpips_net));
     if (mean->n_masked) good = good && set_masked(object, mean);
+    if (mean->n_near_views)
+        good = good && set(object, "near_light",
+                           json_real(mean->all_light > 0 ? mean->near_light / mean->all_light : 0));
     if (good) return object;
     json_decref(object);
     return NULL;

@@ -8,6 +8,7 @@
 #include "ops/project/project.h"
 #include "ops/view.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* ---------------------------------------------------------------- pictures */
@@ -66,6 +67,53 @@ splat_status splat_model_render(splat_model *model, const splat_camera *camera, 
     SPLAT_TRY(splat_model_rasterize(model, &model->frame, camera, background, false, error));
     size_t bytes = 3 * splat_camera_pixels(camera) * sizeof(float);
     return splat_backend_download(model->backend, rgb, model->frame.image, bytes, error);
+}
+
+/* ---------------------------------------------------------------- near light */
+
+/* The colours of a view that was projected: red is 1 for Gaussians before `depth`, so red of the picture is their
+ * share of the light. Entries that are not visible are undefined, and never blended. */
+static splat_status mark_near(splat_model *model, float depth, float *depths, float *colors, splat_error *error)
+{
+    const size_t n = model->gaussians.n;
+    const splat_frame *frame = &model->frame;
+    SPLAT_TRY(splat_backend_download(model->backend, depths, frame->depth, n * sizeof *depths, error));
+    for (size_t v = 0; v < n; v++) {
+        colors[3 * v] = depths[v] < depth;
+        colors[3 * v + 1] = colors[3 * v + 2] = 0;
+    }
+    SPLAT_TRY(splat_backend_upload(model->backend, frame->rgb, colors, 3 * n * sizeof *colors, error));
+    return splat_backend_synchronize(model->backend, error); /* the copy reads `colors` */
+}
+
+static splat_status render_near(splat_model *model, const splat_camera *camera, float depth, float *host,
+                                splat_model_light *light, splat_error *error)
+{
+    const float background[3] = {0, 0, 0};
+    const size_t n = model->gaussians.n, n_pixels = splat_camera_pixels(camera), bytes = n_pixels * sizeof *host;
+    splat_frame *frame = &model->frame;
+    const splat_view_blend blend = {.max_instances = splat_model_max_instances(model), .colors = true};
+    *light = (splat_model_light){0, 0};
+    SPLAT_TRY(splat_model_begin_view(model, frame, camera, background, error));
+    SPLAT_TRY(project(model, frame, error));
+    SPLAT_TRY(mark_near(model, depth, host, host + n, error));
+    SPLAT_TRY(splat_view_forward(model->backend, frame, &blend, error));
+    SPLAT_TRY(splat_backend_download(model->backend, host, frame->image, bytes, error));
+    for (size_t i = 0; i < n_pixels; i++) light->near += (double)host[i];
+    SPLAT_TRY(splat_backend_download(model->backend, host, frame->transmittance, bytes, error));
+    for (size_t i = 0; i < n_pixels; i++) light->all += 1 - (double)host[i];
+    return SPLAT_OK;
+}
+
+splat_status splat_model_near_light(splat_model *model, const splat_camera *camera, float depth,
+                                    splat_model_light *light, splat_error *error)
+{
+    const size_t of_rows = 4 * (size_t)model->gaussians.n, of_pixels = splat_camera_pixels(camera);
+    float *host = malloc((of_rows > of_pixels ? of_rows : of_pixels) * sizeof *host);
+    if (!host) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the near light of a view");
+    splat_status status = render_near(model, camera, depth, host, light, error);
+    free(host);
+    return status;
 }
 
 /* ---------------------------------------------------------------- depth and normals */

@@ -19,6 +19,16 @@ splat_status splat_model_rasterize(const splat_model *model, splat_frame *frame,
  * memory limit leaves has room for; 0, no bound, without a limit. */
 uint64_t splat_model_max_instances(const splat_model *model);
 
+/* Light of a view: sums over its pixels of alpha T, in double. */
+typedef struct splat_model_light {
+    double near; /* of Gaussians with a depth below a limit */
+    double all;
+} splat_model_light;
+
+/* Another picture in model->frame. Errors: MEMORY, those of the device. */
+splat_status splat_model_near_light(splat_model *model, const splat_camera *camera, float depth,
+                                    splat_model_light *light, splat_error *error);
+
 /* A view's depth and normals: device memory of the frame, valid until its next view begins. */
 typedef struct splat_model_geometry {
     float *maps;       /* [4][height][width] as op geometry writes them, normalized: depth, normal */

@@ -1,6 +1,7 @@
 /* splatsmith eval */
 #include "cli.h"
 #include "progress.h"
+#include "base/plural.h"
 #include "measure/mesh_results.h"
 #include "measure/results.h"
 #include "measure/sugar_results.h"
@@ -43,6 +44,14 @@ static void print_exposed(const char *set, const splat_metrics *m)
                 m->exif_ssim);
 }
 
+static void print_near_light(const char *set, const splat_metrics *m)
+{
+    if (m->n_near_views)
+        cli_say("%-12s near light %.3g %% in %zu view%s: before half of the depth where the photos' points begin", set,
+                m->all_light > 0 ? 100 * m->near_light / m->all_light : 0, m->n_near_views,
+                splat_plural(m->n_near_views));
+}
+
 /* The test views; with a model folder the numbers go into its files. variant NULL: the splat as it is. */
 static splat_status measure_test(splat_session *session, const splat_line *line, const char *variant,
                                  splat_metrics *test, splat_error *error)
@@ -55,6 +64,7 @@ static splat_status measure_test(splat_session *session, const splat_line *line,
     splat_view_job_init(&job);
     job.quantize = true;
     job.color_correct = true;
+    job.near_light = true;
     if (splat_session_find_exposures(session, line, exposures)) job.nearby_exposures = exposures;
     job.lpips = session->lpips;
     job.visit = splat_counter_view;
@@ -97,6 +107,7 @@ static int measure(splat_session *session, const splat_line *line, const char *v
     print_corrected("test", &test);
     print_corrected("train sample", &train);
     print_exposed("test", &test);
+    print_near_light("test", &test);
     if (line->model->model_path && test.n_views)
         cli_say("results.json and per_view.json are in %s", line->model->model_path);
     return CLI_OK;
