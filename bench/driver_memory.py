@@ -1,4 +1,4 @@
-"""The device memory of a running process as the driver tells it, for the measurements beside this file."""
+"""The device memory of a running process as the driver reports it, for the measurements in this folder."""
 import subprocess
 import threading
 import time

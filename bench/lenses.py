@@ -1,4 +1,4 @@
-"""Photos of every camera model beside those of a pinhole camera: what undistorting them costs a splat.
+"""Compares photos of every camera model with those of a pinhole camera: the cost of undistortion for a splat.
 
 Usage: lenses.py OUT SPLATSMITH [--models opencv,fov,...|all|wide] [--seeds 3,4] [--iterations 2000] [--width 240]
                  [--cameras 30] [--fine 2] [--supersample 2] [--jobs 6] [--backend cuda|cpu] [--gpu 0] [--keep]
@@ -44,7 +44,7 @@ class Failed(Exception):
 
 
 def run(command, log):
-    """What it prints, which goes to the log, too."""
+    """Prints a line, also to the log."""
     done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False,
                           env={**os.environ, "OMP_WAIT_POLICY": "passive"})  # threads that wait leave others theirs
     with open(log, "a") as out:
@@ -102,7 +102,7 @@ def train_and_measure(a, model, seed, folder, truth):
 
 
 def table(results, n_seeds):
-    """Of the models whose runs have all ended."""
+    """The results of models whose runs have all ended."""
     pinhole = {row["seed"]: row["psnr"] for row in results["none"]["rows"]}
     lines = [f"| model | PSNR on the pinhole camera's test views | less than its own | within {WANTED} dB | SSIM | "
              "Gaussians |", "|---|---|---|---|---|---|"]

@@ -1,4 +1,4 @@
-"""Whether a memory limit is kept, and what it costs: scenes below 12 limits, from the least possible to ample, and
+"""Checks that memory limits are kept, and measures their cost: scenes below 12 limits, from the least possible to ample, and
 without any. Writes limits.json and limits.md, and fails when something that docs/memory.md promises is not so.
 
 Usage: limits.py OUT SPLATSMITH SCENE... [-- TRAIN OPTIONS...]
@@ -36,7 +36,7 @@ GROWTH = ["--densify_from_iter", str(ITERATIONS // 15), "--densify_until_iter", 
 SLACK = 0.03       # of the time: what the promise allows
 SAME_COUNT = 0.03  # counts so near each other are the same
 WARM_UP = 0.1      # of the steps, while photos are still being decoded
-LEAST_SHARED = 0.1 # of the steps: fewer that two runs share tell nothing
+LEAST_SHARED = 0.1 # of the steps: fewer that two runs share have no meaning
 MIB = 1 << 20
 
 
@@ -80,7 +80,7 @@ class Runs:
 
 
 def steps_of(text):
-    """What growth gives up and beyond which count, as plan and train print it."""
+    """The features that growth gives up, with their counts, as plan and train print them."""
     return [{"gaussians": int(n), "what": what.strip()} for n, what in
             re.findall(r"^  beyond +(\d+)  (.*?) +cost: ", text, re.M)]
 
@@ -99,7 +99,7 @@ def history_of(path):
 
 
 def result_of(limit, code, text, peak, history):
-    """The driver is asked once a second, blocks are counted at every step: what it holds beside them is the difference
+    """The driver is asked once a second, blocks are counted at every step: its memory outside of them is the difference
     of the peaks."""
     most = max([h[3] for h in history] or [0])
     peak = peak or math.ceil(most)
@@ -143,7 +143,7 @@ def time_ratio(a, b, most_mib=math.inf):
 
 
 def judge_plan(row, planned):
-    """Where the run and `plan` tell different stories."""
+    """Differences between the run and `plan`."""
     name, wrong = f"{row['limit_mib']} MiB", []
     if [s["what"] for s in planned] != [s["what"] for s in row["announced"]]:
         wrong.append(f"{name}: plan says {[s['what'] for s in planned]}, train {[s['what'] for s in row['announced']]}")
@@ -161,8 +161,8 @@ def judge_plan(row, planned):
 
 
 def judge(rows, free, again, plans):
-    """What is promised and is not so, in words, and the noise; adds to each row its time beside the unlimited run and
-    beside the limit below."""
+    """Broken promises, in words, and the noise; adds to each row the ratio of its time to that of the unlimited run and
+    to that of the limit below."""
     wrong = []
     noise = max(abs((time_ratio(free, again) or 1) - 1), abs((time_ratio(again, free) or 1) - 1))
     slack = max(SLACK, noise)

@@ -1,4 +1,4 @@
-"""What memory options cost and what limits hold, measured on GPUs; writes memory.json and memory.md.
+"""Measures the cost of memory options, and that limits hold, on GPUs; writes memory.json and memory.md.
 
 Usage: memory.py OUT SPLATSMITH BONSAI FOX [PART...]
   OUT         receives memory.json, memory.md and a log of each run
@@ -49,7 +49,7 @@ for gpu_index in range(count_gpus()):
     GPUS.put(gpu_index)
 
 
-def as_told(argument):
+def as_typed(argument):
     """Without the folders of the machine that it was measured on."""
     for folder in (BONSAI, FOX):
         if argument == folder:
@@ -73,8 +73,8 @@ def run(name, arguments):
     text = open(log, errors="replace").read()
     print(f"{'ok' if code == 0 else 'code ' + str(code):8} {name:44} {time.time() - begin:7.1f} s "
           f"{peak:6} MiB", flush=True)
-    told = " ".join(["splatsmith"] + [as_told(a) for a in arguments])
-    return {"name": name, "command": told, "code": code, "text": text, "seconds": time.time() - begin,
+    typed = " ".join(["splatsmith"] + [as_typed(a) for a in arguments])
+    return {"name": name, "command": typed, "code": code, "text": text, "seconds": time.time() - begin,
             "driver_mib": peak}
 
 
@@ -100,7 +100,7 @@ def results_of(r):
 
 
 def context_of(r):
-    """MiB that the driver holds for the process beside the named blocks, as train prints them; 0 on the CPU."""
+    """MiB of the driver for the process outside of the named blocks, as train prints them; 0 on the CPU."""
     found = re.search(r"and the driver's ([\d.]+) (MiB|GiB)", r["text"])
     return round(float(found.group(1)) * (1024 if found.group(2) == "GiB" else 1)) if found else 0
 
@@ -136,7 +136,7 @@ def everything(report, table):
     context = max(context_of(r) for r in runs)
     report["everything"] = {"context_mib": context, "runs": [{"name": r["name"], **(results_of(r) or {})}
                                                              for r in runs]}
-    table.append(f"What the driver holds beside the blocks: {context} MiB.\n")
+    table.append(f"The driver's memory outside of the blocks: {context} MiB.\n")
     table.append("| run | PSNR | SSIM | Gaussians | driver's peak MiB | without context | it/s |\n|---|---|---|---|---|---|---|")
     for r in report["everything"]["runs"]:
         if "psnr" in r:

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Trainings by several GPUs beside one: views a second, efficiency, and what each rank did.
+# Compares trainings by several GPUs with one: views a second, efficiency, and the work of each rank.
 #
 # Usage: bench/ranks.sh OUT SCENE [GPUS...]
 #   OUT    receives ranks_N.json of each number of GPUs and summary.txt

@@ -74,7 +74,7 @@ run()
     [ "$status" = ok ]
 }
 
-# What the driver says is used, MiB, one sample a line, until the sampler is stopped.
+# Prints the memory in use by the driver's count, MiB, one sample a line, until the sampler is stopped.
 used_memory()
 {
     nvidia-smi -i "$gpu" --query-gpu=memory.used --format=csv,noheader,nounits 2>/dev/null

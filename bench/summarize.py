@@ -35,7 +35,7 @@ def bench_of(path):
 
 
 def samples_of(path):
-    """What the driver says is used, MiB."""
+    """Memory in use by the driver's count, MiB."""
     return [float(line) for line in text_of(path).split("\n") if re.fullmatch(r"\s*\d+(\.\d+)?\s*", line)]
 
 
@@ -45,7 +45,7 @@ def peak_of(path, idle):
 
 
 def context_of(work, idle):
-    """What the driver counts beyond the named blocks: a run with next to none of these, most of its time training.
+    """The driver's count outside of the named blocks: a run with next to none of these, most of its time training.
     The median leaves out its start and the copies that end the benchmark."""
     bench = bench_of(work + "/context.json")
     samples = [s for s in samples_of(work + "/bench_context.memory") if s > idle + 16]

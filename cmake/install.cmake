@@ -1,4 +1,4 @@
-# What `cmake --install` puts where, and the documents that the program prints about itself: a man page, one for each of its
+# The files of `cmake --install`, and the documents that the program prints about itself: a man page, one for each of its
 # commands (tests/check_install.sh compares them with `splatsmith --help`), and the completion.
 
 set(splatsmith_commands cameras train eval render export contact-sheet bench coarse mesh refine pipeline plan sample info

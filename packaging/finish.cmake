@@ -1,4 +1,4 @@
-# Read by cpack when a package is written: the archive anew, as cpack keeps the order that the file system gives its files.
+# Read by cpack when a package is written: packs the archive again, because cpack keeps the order of the file system.
 if(CPACK_GENERATOR STREQUAL TGZ)
   set(times "")
   if(DEFINED ENV{SOURCE_DATE_EPOCH})

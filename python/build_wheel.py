@@ -8,8 +8,8 @@ BUILD: where CMake has built `splatsmith_program_shared`; default build. FOLDER:
 Prints the path of the wheel.
 
 In the wheel lie the Python files, the libraries, the CUDA backend's module where the build has one, and all shared
-libraries that these need and that a bare Debian lacks, with their licences. They are found beside the library by its
-DT_RPATH, $ORIGIN, which the build has set, and which holds for what they need in turn: nothing is patched. Dates are
+libraries that these need and that a bare Debian lacks, with their licences. The loader finds them next to the library by its
+DT_RPATH, $ORIGIN, which the build has set, and which also holds for the libraries that they need: nothing is patched. Dates are
 SOURCE_DATE_EPOCH, or 1980."""
 import argparse
 import base64
@@ -28,7 +28,7 @@ from typing import Dict, List, NoReturn, Optional, Set, Tuple
 PYTHON = Path(__file__).resolve().parent
 ROOT = PYTHON.parent
 LIBRARIES, MODULE = ("libsplatsmith.so.0", "libsplatsmith-program.so.0"), "libsplatsmith-cuda.so"
-# What every glibc system has, and what must be the system's own: the C library and GCC's runtimes.
+# Libraries of every glibc system, which must be the system's own: the C library and GCC's runtimes.
 SYSTEM = re.compile(r"(lib(c|m|dl|rt|pthread|mvec|util|gcc_s|stdc\+\+)|ld-linux[-\w]*)\.so\.\d+|linux-vdso\.so\.1")
 
 
@@ -56,11 +56,11 @@ def only(paths: List[Path], what: str, hint: str) -> Path:
 def check_rpath(library: Path) -> None:
     paths = re.findall(r"\((RPATH|RUNPATH)\).*\[(.*)\]", run("readelf", "-d", "-W", str(library)))
     if ("RPATH", "$ORIGIN") not in paths:
-        fail(f"{library} has no DT_RPATH $ORIGIN, so libraries beside it would not be found: {paths}")
+        fail(f"{library} has no DT_RPATH $ORIGIN, so libraries next to it would not be found: {paths}")
 
 
 def needed_by(library: Path) -> List[Path]:
-    """What the loader would load with it, but for the system's own."""
+    """The libraries that the loader would load with it, except the system's own."""
     found: List[Path] = []
     for name, path in re.findall(r"^\s*(\S+) => (.+?)(?: \(0x[0-9a-f]+\))?$", run("ldd", str(library)), re.M):
         if SYSTEM.fullmatch(name):
@@ -146,7 +146,7 @@ def metadata(number: str) -> str:
 
 
 def date() -> Tuple[int, int, int, int, int, int]:
-    """Of all files; a ZIP begins in 1980 and counts in two seconds."""
+    """The date of all files; a ZIP begins in 1980 and counts in two seconds."""
     seconds = max(int(os.environ.get("SOURCE_DATE_EPOCH", "315532800")), 315532800)
     moment = time.gmtime(seconds)
     return (moment.tm_year, moment.tm_mon, moment.tm_mday, moment.tm_hour, moment.tm_min, moment.tm_sec)

@@ -348,7 +348,7 @@ def write_options(parser: Parser) -> str:
     enums_by_field = enum_fields()
     out = ['"""The options of the C interface as types: made of include/ by make_bindings.py, not to be edited.',
            "",
-           "What each one means, its range and its default stand beside it in the headers, and in `splatsmith train",
+           "The headers have the meaning, the range and the default of each, and so has `splatsmith train",
            '--help`. Enums are also given as words: mask_mode="alpha"."""',
            "import os",
            "from enum import IntEnum",

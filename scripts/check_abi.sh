@@ -17,7 +17,7 @@ for side in old new; do
         -DSPLATSMITH_CUDA=OFF -DSPLATSMITH_MPI=OFF -DSPLATSMITH_TESTS=OFF >/dev/null
     cmake --build "$scratch/$side/build" --target splatsmith_program_shared >/dev/null
 done
-# What may change: structs with a size, beyond their former end (what abidiff 2.2 leaves out itself is more). Blocks of
+# Allowed changes: structs with a size, beyond their former end (abidiff 2.2 itself leaves out more). Blocks of
 # its report are paragraphs.
 sized=$(sed -n '/^typedef struct/{s/typedef struct \([a-z0-9_]*\) {/\1/;h;n;/^ *size_t size;/{x;p}}' include/splatsmith/*.h)
 printf '[suppress_%s]\nsymbol_version_regexp = SPLATSMITH_PRIVATE\n' function variable >"$scratch/private"

@@ -24,7 +24,7 @@ law() {
     done
 }
 
-# Of the public headers, the lowest rooms see core.h alone.
+# The lowest rooms include only core.h of the public headers.
 for room in base math io; do
     if grep -rnE '#include "splatsmith(\.h|/)' "src/engine/$room" | grep -v '"splatsmith/core.h"'; then
         echo "dependency law broken: src/engine/$room includes more of the public headers than splatsmith/core.h"

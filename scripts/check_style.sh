@@ -1,6 +1,6 @@
 #!/bin/sh
-# What the compiler does not see: files that do not begin with what they are for, long lines, trailing white space,
-# unfinished work, files too long to read, and rooms without a page.
+# Style that the compiler does not check: an opening comment in each file, long lines, trailing white space, unfinished
+# work, files too long to read, rooms without a page, words and openings that are hard to read (check_english.py).
 # tests/golden is generated.
 set -eu
 cd "$(dirname "$0")/.."
@@ -30,9 +30,15 @@ for room in src/engine/*/ src/program/*/; do
     done
 done
 
-# What a test or a user's run leaves in the root does not belong to the sources.
+# Outputs of a test or of a user's run in the root do not belong to the sources.
 if [ -d .git ] || [ -f .git ]; then
     stray=$(git ls-files '*.glb' '*.obj' '*.ply' '*.png' '*.jpg' '*.mtl' | grep -vE '^(docs|tests)/' || true)
     [ -z "$stray" ] || { echo "outputs among the sources: $stray"; exit 1; }
+fi
+
+if command -v python3 >/dev/null 2>&1; then
+    scripts/check_english.py || failed=1
+else
+    echo "SKIPPED: the English of comments and documents: there is no Python 3"
 fi
 exit $failed

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_symbols.sh LIBRARY... [--add]: what a shared library exports is what packaging/debian/<package>.symbols lists,
 # and nothing that programs were linked with is gone; the libraries together export every function of the public headers.
-# What is exported as SPLATSMITH_PRIVATE belongs to Splatsmith's own programs. --add: puts new functions into the list.
+# Functions exported as SPLATSMITH_PRIVATE belong to Splatsmith's own programs. --add: puts new functions into the list.
 set -eu
 cd "$(dirname "$0")/.."
 version=$(sed -n 's/^#define SPLATSMITH_VERSION "\(.*\)"/\1/p' include/splatsmith/core.h)

@@ -83,7 +83,7 @@ def other_number(literal):
 
 
 def is_array_length(line, number):
-    """Whether a number is the length in a declaration: a longer array changes nothing."""
+    """True if a number is the length in a declaration: a longer array changes nothing."""
     declares = re.match(r"\s*(?:static |const )*(?:struct \w+|\w+) \*?\w+\[", line)
     inside = re.search(r"[\w\]]\[$", line[:number.start()]) and line[number.end():number.end() + 1] == "]"
     return bool(declares and inside and ("{" not in line[:number.start()]))
@@ -228,7 +228,7 @@ class Workplace:
         return done.stdout
 
     def compile(self, targets):
-        """Whether ninja builds what the tests need."""
+        """True if ninja builds the inputs of the tests."""
         words = ["ninja", "-C", str(self.build), f"-j{self.jobs}", *self.always(), *sorted(targets)]
         return subprocess.run(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode == 0
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tsan.sh [FOLDER]: what has threads of its own, on the CPU, under ThreadSanitizer, built in build-tsan or the folder:
-# the viewer beside training, training itself with its loops of several threads, ranks that are threads, the cache of
+# tsan.sh [FOLDER]: runs code with threads of its own, on the CPU, under ThreadSanitizer, built in build-tsan or the
+# folder: the viewer during a training, training itself with its loops of several threads, ranks that are threads, the cache of
 # photos, the monitor. TESTS: a pattern of ctest, if not all of these. It takes clang and its OpenMP, whose barriers the
 # sanitizer learns of from libarcher (scripts/install_deps.sh --fuzz). A race is printed with both sides, and its test
 # fails.

@@ -14,7 +14,7 @@ fail()
     exit 1
 }
 
-# What `make install` builds and where it puts it.
+# The files that `make install` builds, and their places.
 commands=$(make -n -C "$source" install PREFIX=/opt/splat "DESTDIR=$scratch/destdir" CUDA=0)
 case $commands in *"--target installed"*) ;; *) fail "make install does not build the target 'installed'" ;; esac
 case $commands in *"DESTDIR=\"$scratch/destdir\" cmake --install build --prefix \"/opt/splat\""*) ;;

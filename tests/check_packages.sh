@@ -140,7 +140,7 @@ $as_root dpkg --root="$scratch/root" --force-not-root --install "libsplatsmith0_
 # shellcheck disable=SC2086
 smoke $as_root chroot "$scratch/root"
 [ -s "$scratch/root/tmp/splatsmith_smoke/splat.sog" ] || fail "the program of the clean root wrote nothing there"
-# What the tutorial says to type, line by line, on small pictures.
+# The command lines of the tutorial, one by one, on small pictures.
 mkdir "$scratch/root/tmp/tutorial"
 # shellcheck disable=SC2086
 PYTHONDONTWRITEBYTECODE=1 python3 "$source/tests/docs/run_tutorial.py" "$source" "$scratch/root/tmp/tutorial" \

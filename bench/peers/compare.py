@@ -1,4 +1,4 @@
-"""Other trainers beside this one: the same photos, the same split, our metrics of their files, one table.
+"""Compares other trainers with this one: the same photos, the same split, our metrics of their files, one table.
 
 Usage: compare.py OUT SPLATSMITH SCENE [NAME=CHECKOUT...] [--iterations 30000] [--resolution 1] [--seeds 3]
                   [--options NAME="..."] [--recipes FILE] [--no-build] [--backend cuda|cpu] [--gpu 0] [--threads N]
@@ -14,7 +14,7 @@ Usage: compare.py OUT SPLATSMITH SCENE [NAME=CHECKOUT...] [--iterations 30000] [
   --budget    of everything: no run starts that would end later, if it took as long as its trainer's longest so far
 
 A peer that fails is a line that says so; the exit code is then 1. Times are those of whole processes, decoding and
-saving included: ours are taken in the same way, and beside them stand the seconds of all their threads, which other
+saving included: ours are taken in the same way, with the seconds of all their threads, which other
 programs on the machine disturb less. Memory is nvidia-smi's of the process, sampled (driver_memory.py), or on the CPU
 the system's largest resident set. Peers have seeds of their own, so their runs are repetitions. No peer's code is part
 of this program. Faster-GS is trained by a framework with configuration files: it takes a recipe of your own.
@@ -34,7 +34,7 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-from driver_memory import Sampler  # noqa: E402 (beside the folder of this file)
+from driver_memory import Sampler  # noqa: E402 (in the folder above this file)
 
 MIB = 1 << 20
 
@@ -198,7 +198,7 @@ def table(results, backend):
 
 
 def save(a, results):
-    """What has been run so far."""
+    """The runs so far."""
     rows = {name: {"rows": result["rows"], "failed": result["failed"]} for name, result in results.items()}
     with open(os.path.join(a.out, "peers.json"), "w") as file:
         json.dump({"scene": os.path.basename(os.path.abspath(a.scene)), "resolution": a.resolution,

@@ -1,5 +1,5 @@
 /* In place of the script of furo, which as Debian packages it is a module that browsers do not load as a script, or from
- * a file: the switch between light and dark, and which heading the contents beside the page stand at. */
+ * a file: the switch between light and dark, and the heading that the contents next to the page mark. */
 'use strict';
 
 function nextTheme() {

@@ -1,5 +1,5 @@
 """Lays out what Sphinx makes the site of: the documents of the repository as they are, in their folders, with the files
-that they link to; beside them the pages that are made of the headers and of the program's own help.
+that they link to, and the pages that are made of the headers and of the program's own help.
 
     stage.py SOURCE FOLDER PROGRAM"""
 import os, re, shutil, sys
@@ -33,7 +33,7 @@ def pages(root):
 
 
 def targets(root, document):
-    """What a document links to, from the root."""
+    """Files that a document links to, from the root."""
     with open(os.path.join(root, document), encoding='utf-8') as file:
         links = [target.partition('#')[0] for _, target in Document(file.read()).links()]
     paths = [os.path.normpath(os.path.join(os.path.dirname(document), t)) for t in links if t and '://' not in t]

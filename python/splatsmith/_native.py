@@ -79,7 +79,7 @@ def call(name: str, *arguments: Any) -> None:
 
 
 class Session:
-    """What one context and all that is made with it have in common."""
+    """State shared by a context and all objects made with it."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()
@@ -136,7 +136,7 @@ class Session:
 
     @property
     def has_raised(self) -> bool:
-        """Whether an exception of a callback waits for the end of the call."""
+        """True if an exception of a callback waits for the end of the call."""
         return self._raised is not None
 
     def guard(self, callback: Callable[..., Any], otherwise: Any = None, may_call: bool = False) -> Callable[..., Any]:
@@ -162,7 +162,7 @@ class Session:
         self.destroy_pending()
 
     def destroy_pending(self) -> None:
-        while self._pending and self._lock.acquire(blocking=False):  # else whoever holds it comes here after it
+        while self._pending and self._lock.acquire(blocking=False):  # else its holder comes here after it
             try:
                 if self._depth:
                     return
@@ -189,7 +189,7 @@ class Handle:
                 parent._uses += 1
 
     def replace_parents(self, parents: Sequence["Handle"]) -> None:
-        """What it borrows from now on, instead of what it did."""
+        """Replaces the objects that it borrows."""
         for parent in parents:
             with parent.session.counts:
                 parent._uses += 1
@@ -265,7 +265,7 @@ def _setter(options: Any) -> str:
 
 
 def _is_number(kind: Any) -> bool:
-    """What the library keeps nothing of when a text sets it: numbers, flags and enums."""
+    """Types of which the library keeps no text: numbers, flags and enums."""
     return hasattr(kind, "_type_") and isinstance(kind._type_, str) and kind is not ctypes.c_char_p
 
 

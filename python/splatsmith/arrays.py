@@ -179,7 +179,7 @@ _new_capsule = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_cha
 
 
 def _destroy_capsule(capsule: int) -> None:
-    """Of a capsule that nobody took; who takes one renames it and calls the deleter."""
+    """Destroys a capsule that nobody took; a consumer renames it and calls the deleter."""
     if _is_valid(capsule, b"dltensor"):
         _delete(_get_pointer(capsule, b"dltensor"))
 
@@ -227,7 +227,7 @@ def _find_numpy() -> Any:
 
 
 def given(value: Any, typestr: str, name: str) -> Given:
-    """What the library can read in place, or a copy of it. bytes are never taken for floats, nor floats for bytes."""
+    """The values in a form that the library can read: in place, or as a copy. bytes are never taken for floats, nor floats for bytes."""
     interface = getattr(value, "__array_interface__", None)
     if interface is not None:
         found = _of_interface(interface, value, typestr)

@@ -87,7 +87,7 @@ class Camera:
 
     @property
     def center(self) -> Vector3:
-        """Where the camera stands in the world: -rotation^T translation."""
+        """The place of the camera in the world: -rotation^T translation."""
         r, t = self.rotation, self.translation
         return _vector([-sum(r[i][k] * t[i] for i in range(3)) for k in range(3)])
 

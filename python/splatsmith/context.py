@@ -89,7 +89,7 @@ class Context:
 
     @property
     def memory(self) -> MemoryInfo:
-        """What is held now."""
+        """The memory in use now."""
         info = _c.splat_memory_info()
         open_handle(self, "context").session.get("splat_context_get_memory", self._handle.pointer, byref(info))
         return record(MemoryInfo, info)  # type: ignore[no-any-return]

@@ -1,11 +1,11 @@
-"""Errors of the library as exceptions: one class for each code, and the built-in class that is nearest beside it."""
+"""Errors of the library as exceptions: one class for each code, which also derives from the nearest built-in class."""
 from typing import Dict, Optional, Type
 
 from . import _c
 
 
 class Error(Exception):
-    """What the library could not do. `str(error)` is one sentence that says what is wrong, where, and what to do;
+    """An error of the library. `str(error)` is one sentence that says what is wrong, where, and what to do;
     options that it names between backquotes are keyword arguments.
 
     status: the code of the C interface. message: the sentence without the place. file: the file or photo that it is

@@ -22,7 +22,7 @@ _FLOATS = ctypes.POINTER(ctypes.c_float)
 
 
 class ModelInfo(NamedTuple):
-    """What a model holds; render_mode is a member of splatsmith.RenderMode, kernel_size a variance in pixels^2."""
+    """Facts of a model; render_mode is a member of splatsmith.RenderMode, kernel_size a variance in pixels^2."""
     n_gaussians: int
     sh_degree: int
     has_filter_3d: bool
@@ -62,7 +62,7 @@ class Metrics(NamedTuple):
 
 
 class CleanCounts(NamedTuple):
-    """What Model.clean removed, each Gaussian for the first reason in this order."""
+    """Counts of Model.clean; each Gaussian counts for the first reason in this order."""
     n_before: int
     n_removed: int
     n_not_finite: int
@@ -371,7 +371,7 @@ def interleaved(planar: Array) -> Array:
 
 
 def copied(pointer: Any, shape: Any, typestr: str) -> Array:
-    """What a callback was shown, to keep."""
+    """A copy of a callback's arguments."""
     array = arrays.new(shape, typestr)
     ctypes.memmove(array.pointer, pointer, array.size * int(typestr[2:]))
     return array

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class SceneInfo(NamedTuple):
-    """What a scene holds; the fields are those of splat_scene_info."""
+    """Facts of a scene; the fields are those of splat_scene_info."""
     format: str
     n_views: int
     n_train: int

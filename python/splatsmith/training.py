@@ -38,7 +38,7 @@ class Step(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A loss beside that of the photo, or a figure that tells of one (splat_loss)."""
+    """A loss in addition to that of the photo, or a figure about one (splat_loss)."""
     name: str
     label: str
     tag: Optional[str]
@@ -48,7 +48,7 @@ class Loss(NamedTuple):
 
 
 class Event(NamedTuple):
-    """What happens in Trainer.run. kind: "step", "evaluation", "saved" or "checkpoint". metrics and set ("test",
+    """An event of Trainer.run. kind: "step", "evaluation", "saved" or "checkpoint". metrics and set ("test",
     "train_report") of an evaluation; path of what was saved."""
     kind: str
     step: Step
@@ -126,7 +126,7 @@ class Trainer:
 
     @property
     def iteration(self) -> int:
-        """Of the last step, from 1; 0 before the first."""
+        """The number of the last step, from 1; 0 before the first."""
         handle = open_handle(self, "trainer")
         return int(handle.session.get("splat_trainer_get_iteration", handle.pointer))
 
@@ -137,7 +137,7 @@ class Trainer:
         return self._model
 
     def losses(self) -> List[Loss]:
-        """Those of the last step beside that of the photo; none without regularization and known depth."""
+        """The additional losses of the last step; none without regularization and known depth."""
         handle = open_handle(self, "trainer")
         found, n = (_c.splat_loss * _c.SPLAT_MAX_LOSSES)(), ctypes.c_size_t()
         handle.session.call("splat_trainer_get_losses", handle.pointer, found, byref(n))

@@ -21,7 +21,7 @@ class Viewer:
 
         viewer = splatsmith.Viewer()
         print(viewer.address)
-        trainer.run("out", viewer=viewer)               # beside a run, which the page can pause, save and stop
+        trainer.run("out", viewer=viewer)               # during a run, which the page can pause, save and stop
         for step in trainer:                            # or between steps
             viewer.serve(trainer.model, scene)
         while True:                                     # or a splat that is done
@@ -53,7 +53,7 @@ class Viewer:
 
     @property
     def address(self) -> str:
-        """ "http://127.0.0.1:8080/?token=...": whoever knows it may look."""
+        """ "http://127.0.0.1:8080/?token=...": the token in it admits anyone who has it."""
         handle = open_handle(self, "viewer")
         return str(handle.session.get("splat_viewer_get_address", handle.pointer).decode())
 

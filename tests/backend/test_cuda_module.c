@@ -113,7 +113,7 @@ static void test_places(void **state)
     installed("installed/elsewhere/libsplatsmith-cuda.so");
     assert_null(strstr(standard_output, "Stand-in"));
     installed(NULL);
-    assert_non_null(strstr(standard_output, "there is no libsplatsmith-cuda.so beside the program or in "
+    assert_non_null(strstr(standard_output, "there is no libsplatsmith-cuda.so next to the program or in "
                                             "lib/splatsmith; install the CUDA backend"));
     assert_int_equal(system("rm -rf installed"), 0);
 }

@@ -25,7 +25,7 @@ static void go_back(void *user)
     splat_block_free(s->backend, &s->block);
 }
 
-/* Of no help: it stays. */
+/* A function that frees nothing. */
 static void stay(void *user)
 {
     ((speedy *)user)->n_asked++;

@@ -90,7 +90,7 @@ static void test_exposures_are_gone_on_with(void **state)
     assert_true(exists("on/point_cloud/iteration_7025/exposure.json"));
     RUN_OUT(0, ", not used", COARSE, "-c", "exposed", "-o", "off", "--tensorboard", "False", "--exposure", "False");
     assert_false(exists("off/exposure.json"));
-    RUN_ERR(2, "there is no exposure.json beside the splat", COARSE, "-o", "never", "--exposure");
+    RUN_ERR(2, "there is no exposure.json next to the splat", COARSE, "-o", "never", "--exposure");
     RUN_OUT(0, "pictures in own", "render", "-m", "exposed", "--exposure", "own", "-o", "own", "--backend", "cpu");
     RUN_OUT(0, "pictures in neutral", "render", "-m", "exposed", "-o", "neutral", "--backend", "cpu");
     assert_int_equal(system("cmp -s own/test/ours_150/test_preds_-1/00000.png "

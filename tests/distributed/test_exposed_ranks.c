@@ -130,7 +130,7 @@ static void write_gains(const char *path)
 static void load_at_rank_0(splat_trainer *t, int rank)
 {
     splat_error error;
-    if (rank == 0) must(splat_trainer_load_exposures(t, "told.json", &error), &error);
+    if (rank == 0) must(splat_trainer_load_exposures(t, "gains.json", &error), &error);
 }
 
 /* The largest relative difference between the loss of a batch of `shared` and the mean loss of `alone` over the same
@@ -151,7 +151,7 @@ static void gains_of_a_file_are_told(void **state)
 {
     (void)state;
     shared_run alone = exposed_run(3000, 6);
-    write_gains("told.json");
+    write_gains("gains.json");
     alone.options.densify_until_iter = 0;
     alone.options.position_lr_init = alone.options.position_lr_final = 1e-9f;
     alone.options.feature_lr = alone.options.opacity_lr = alone.options.scaling_lr = alone.options.rotation_lr = 1e-9f;

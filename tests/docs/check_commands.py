@@ -5,9 +5,9 @@ options and values are read as always, and then, as --help stands before them, n
 import os, re, shlex, subprocess, sys
 from markdown import Document, documents
 
-# What stands for further words.
+# Placeholders for further words.
 FURTHER = re.compile(r'(\[[^\]]*\]|\.\.\.|OPTIONS)$')
-# What may stand before the program in a call.
+# Words that may come before the program in a call.
 BEFORE = re.compile(r'(\w+=.*|time|nice|nohup|mpirun|-n|\d+|R)$')
 # Values in capital letters, or from one number to another, stand for others: some that options take are tried instead.
 PLACEHOLDER = re.compile(r'([A-Z][A-Z_]*|\d+\.\.\d+)$')
@@ -56,7 +56,7 @@ def run(program, words):
 
 
 def problem_of(program, words, is_prose=False):
-    """What the program says against these words, or None. Prose may name an option without its value."""
+    """The program's complaint about these words, or None. Prose may name an option without its value."""
     code, said = run(program, words)
     if code == 0 or (is_prose and said.endswith('needs a value')):
         return None

@@ -14,7 +14,7 @@ def read(path):
 
 
 def problem_of(root, document, target, cache):
-    """What is wrong with a link, or None."""
+    """The fault of a link, or None."""
     if target.startswith('['):
         return f'{target}'
     if re.match(r'[a-z]+:', target):

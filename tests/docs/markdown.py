@@ -55,7 +55,7 @@ class Document:
                 yield number, 1 if below[0] == '=' else 2, line.strip()
 
     def anchors(self):
-        """What may follow a '#', as forges make it of headings."""
+        """Texts that may follow a '#', as forges make them of headings."""
         counts, found = {}, set()
         for _, _, text in self.headings():
             name = slug(text)

@@ -23,8 +23,8 @@ class Tutorial:
         self.folder, self.seen, self.command, self.changed = folder, seen, command, {}
         with open(os.path.join(source, 'docs/tutorial.md'), encoding='utf-8') as file:
             text = file.read()
-        # The last way through begins anew: in a folder of its own.
-        self.anew = text[:text.index('\n## Without a video')].count('\n') + 1
+        # The last way through begins again, in a folder of its own.
+        self.second = text[:text.index('\n## Without a video')].count('\n') + 1
         self.after = text[:text.index('\n## When it does not work')].count('\n') + 1
         self.calls = sorted((number, words) for number, words, _ in calls_of(text))
 
@@ -103,7 +103,7 @@ class Tutorial:
 
     def go(self):
         for number, words in self.calls:
-            at = 'without_video' if self.anew < number < self.after else 'video'
+            at = 'without_video' if self.second < number < self.after else 'video'
             os.makedirs(self.path('', at), exist_ok=True)
             begin = time.monotonic()
             try:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes torch_*.pth beside this file with PyTorch (written with 1.13, Debian's python3-torch) and numpy.
+"""Makes torch_*.pth next to this file with PyTorch (written with 1.13, Debian's python3-torch) and numpy.
 
 They are read by tests/io/test_torch_file.c, which states what they hold. Run it again only when a file is to change: the
 legacy format names storages by address, so its bytes differ from run to run.
@@ -67,7 +67,7 @@ def plain():
 
 
 class Gaussians:
-    """What the published trainers keep, as their capture() returns it."""
+    """The state of the published trainers, as their capture() returns it."""
 
     def __init__(self, n, n_rest):
         def make(k, *shape):
@@ -103,7 +103,7 @@ def checkpoint_before_training():
 
 
 def sugar(faces=False):
-    """What SuGaR's coarse training saves (and, with faces, its refinement)."""
+    """The checkpoint of SuGaR's coarse training (and, with faces, of its refinement)."""
     n = 2
     state = OrderedDict(
         _points=ramp(n, 3, first=1.0), all_densities=ramp(n, 1, first=6.0), _scales=ramp(n, 3, first=4.0),

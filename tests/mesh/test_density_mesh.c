@@ -165,7 +165,7 @@ static void test_shell(void **state)
         radius = sqrt(radius);
         double height = radius - (radius > 1 ? outer : inner);
         /* A fortieth of a voxel: Gaussians are countable after all. */
-        if (fabs(height) > 0.001) fail_msg("a vertex is at %g, and %g beside its side", radius, height);
+        if (fabs(height) > 0.001) fail_msg("a vertex is at %g, and %g off its side", radius, height);
         assert_true(radius > 1 ? along > 0.9 * radius : along < -0.9 * radius);
         if (fabsf(mesh.vertices[3 * v + 2]) > 0.2f) /* farther than four deviations from the other colour */
             assert_int_equal(mesh.colors[4 * v], mesh.vertices[3 * v + 2] > 0 ? 255 : 0);

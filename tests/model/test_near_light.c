@@ -46,7 +46,7 @@ static splat_model_light light_before(splat_model *model, float depth)
     return light;
 }
 
-/* What is opaque by e^-50 is not drawn. */
+/* A Gaussian of opacity e^-50 is not drawn. */
 static void hide_far(splat_model *model, float depth)
 {
     splat_error error;

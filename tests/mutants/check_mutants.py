@@ -62,7 +62,7 @@ def run(*words, **environment):
 
 
 def listed(root, n, folder):
-    """What --list prints: (place and kind, old line, new line) of each change."""
+    """The output of --list: (place and kind, old line, new line) of each change."""
     out = run("--list", "--root", str(root), str(n), "1", folder).splitlines()
     return [(out[i], out[i + 1].strip()[2:], out[i + 2].strip()[2:]) for i in range(0, len(out), 3)]
 

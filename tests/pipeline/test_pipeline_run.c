@@ -18,7 +18,7 @@ static splat_error error;
 
 #define MAX_SETTINGS 48
 
-/* What a test hears of a run, and when it asks for a stop. */
+/* The reports that a test receives from a run, and the moment at which it asks for a stop. */
 typedef struct listener {
     char text[1 << 16]; /* messages, a line each */
     char stages[256];   /* of progress: each once, with spaces after them */

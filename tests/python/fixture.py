@@ -1,4 +1,4 @@
-"""What the tests of the Python package share: a sample scene, made once in the folder that they run in, and whether
+"""Fixtures of the Python package: a sample scene, made once in the folder that they run in, and whether
 numpy is there (SPLATSMITH_TEST_WITHOUT_NUMPY hides it)."""
 import os
 import shutil

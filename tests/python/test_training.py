@@ -421,23 +421,23 @@ class Viewing(unittest.TestCase):
 
     def test_a_page_shows_a_run(self):
         with self.opened(self) as viewer:
-            told = []
+            answers = []
 
             def receive(event):
                 if event.kind == "step" and event.step.iteration == 2:
                     with urllib.request.urlopen(viewer.address.replace("/?", "/api/scene?"), timeout=20) as answer:
-                        told.append(json.load(answer))
+                        answers.append(json.load(answer))
 
             trainer = splatsmith.Trainer(fixture.open_scene(), iterations=3)
             trainer.run(fixture.fresh("python_viewed"), receive, viewer=viewer)
             trainer.close()
-            self.assertEqual((told[0]["title"], len(told[0]["views"])), ("from Python", CAMERAS))
+            self.assertEqual((answers[0]["title"], len(answers[0]["views"])), ("from Python", CAMERAS))
         with self.assertRaisesRegex(ValueError, "this viewer is closed"):
             trainer = splatsmith.Trainer(fixture.open_scene(), iterations=3)
             trainer.run(fixture.fresh("python_viewed"), viewer=viewer)
 
     def test_pictures_are_rendered_for_those_who_ask(self):
-        """What a browser does: a WebSocket that says what it wants to see."""
+        """Acts as a browser: a WebSocket that requests a picture."""
         viewer, scene = self.opened(self), fixture.open_scene()
         fixture.trained().model.save("viewed.ply")
         model = splatsmith.Model.load("viewed.ply", context=fixture.context)

@@ -1,4 +1,4 @@
-/* What tracks of a COLMAP model tell: the nearest depth of each photo, and the photos that see each point. */
+/* Tracks of a COLMAP model: the nearest depth of each photo, and the photos that see each point. */
 #include "dataset_fixture.h"
 
 #include "io/colmap/colmap_parse.h"

@@ -1,4 +1,4 @@
-"""Who visits the viewers of a soak: one that watches a training as people do, one that asks `view` for everything, in
+"""Clients of the viewers in a soak: one that watches a training as people do, one that asks `view` for everything, in
 order and out of it."""
 import json, os, random, socket, sys, threading, time, urllib.error, urllib.parse, urllib.request
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'viewer'))

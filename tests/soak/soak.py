@@ -25,7 +25,7 @@ class Failure(Exception):
 
 
 def number_of(pid, what):
-    """Of a process, from /proc: VmRSS and VmHWM (KiB), Threads."""
+    """Memory and threads of a process, from /proc: VmRSS and VmHWM (KiB), Threads."""
     with open(f'/proc/{pid}/status') as file:
         return int(dict(line.split(':', 1) for line in file if ':' in line)[what].split()[0])
 
@@ -68,7 +68,7 @@ def tops(values):
 
 class Long:
     """A process that runs until the end; `said` is what it said, `samples` its states, `rests` those (but of the GPU) that
-    it told itself when nothing was under way."""
+    it reported itself when nothing was under way."""
 
     def __init__(self, name, words, sign=None, ends_with=0):
         self.name, self.ends_with, self.said, self.address = name, ends_with, '', None
@@ -154,7 +154,7 @@ class Rounds:
             self.peaks.setdefault(words[0], []).append(peak)
 
     def keep(self, *paths):
-        """What these files and folders hold is the same in every round."""
+        """Checks that these files and folders are the same in every round."""
         for path in paths:
             whole = os.path.join(self.folder, path)
             files = sorted(os.path.join(at, name) for at, _, names in os.walk(whole) for name in names) or [whole]

@@ -131,7 +131,7 @@ class Page:
             return message['result']
 
     def value(self, expression):
-        """Of a JavaScript expression in the page; promises are waited for."""
+        """The value of a JavaScript expression in the page; promises are awaited."""
         result = self.call('Runtime.evaluate', expression=expression, returnByValue=True, awaitPromise=True)
         if 'exceptionDetails' in result:
             raise RuntimeError(f"{expression}: {json.dumps(result['exceptionDetails'])[:400]}")

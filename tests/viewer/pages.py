@@ -1,4 +1,4 @@
-"""What the tests of the viewer share: commands beside it, and the program's own pictures."""
+"""Fixtures of the viewer: commands that run during a test, and the program's own pictures."""
 import contextlib, json, math, os, subprocess, sys, threading
 from browser import read_png
 
@@ -14,7 +14,7 @@ def run(*words, code=0):
 
 
 def lacks_civetweb(*subject):
-    """Whether the program was built without what serves pages. subject: what `view` does not find."""
+    """True if the program was built without a server. subject: a path that `view` does not find."""
     words = [PROGRAM, 'view', *(subject or ('--ply', 'scene/none.ply')), '--port', '0']
     return 'without civetweb' in subprocess.run(words, capture_output=True, text=True).stderr
 
@@ -90,7 +90,7 @@ def bare_screenshot(page):
 
 
 def rendered(page, ply, name):
-    """What the program renders of a splat where the page's camera is."""
+    """The program's own picture of a splat from the page's camera."""
     key = page.value('({time: 0, position: camera.position, quaternion: camera.q, fov_y: camera.fov})')
     with open(name + '.json', 'w') as out:
         json.dump({'format': 'splatsmith camera path', 'width': WIDTH, 'height': HEIGHT, 'keyframes': [key]}, out)

@@ -172,7 +172,7 @@ static void test_the_page_is_told_of_faces(void **state)
     options.port = 0;
     splat_status status = splat_viewer_open(&options, &viewer, &error);
     if (status == SPLAT_ERROR_UNSUPPORTED) {
-        printf("SKIPPED: what the viewer's page is told of a mesh: built without civetweb\n");
+        printf("SKIPPED: the viewer's page of a mesh: built without civetweb\n");
         skip();
     }
     ASSERT_OK(status);

@@ -67,7 +67,7 @@ static void open_run(run *r, int iterations, bool watched, double budget)
     viewer.pause_limit = pause_limit;
     splat_status status = splat_viewer_open(&viewer, &r->viewer, &error);
     if (status == SPLAT_ERROR_UNSUPPORTED) {
-        printf("SKIPPED: the viewer beside a training: built without civetweb\n");
+        printf("SKIPPED: the viewer during a training: built without civetweb\n");
         skip();
     }
     ASSERT_OK(status);

@@ -1,5 +1,5 @@
-"""The viewer's page draws the saved splat itself, in headless Chromium: with the program's own picture beside it, beside
-a training on the CPU, after its end, and beside `view`.
+"""The viewer's page draws the saved splat itself, in headless Chromium: compared with the program's own picture, during
+a training on the CPU, after its end, and with `view`.
 
     viewer_explore.py PROGRAM ON|OFF (whether it was built with SPLATSMITH_EXPLORE)"""
 import math, os, random, shutil, struct, subprocess, sys, urllib.error, urllib.request

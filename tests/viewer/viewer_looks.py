@@ -1,4 +1,4 @@
-"""What a person meets on the viewer's page, measured in headless Chromium on a phone and on a desktop: hints, sizes of
+"""The look of the viewer's page, measured in headless Chromium on a phone and on a desktop: hints, sizes of
 buttons, contrast, labels, cameras, the first view of a scene.
 
     viewer_looks.py PROGRAM"""
@@ -42,7 +42,7 @@ def box_of(page, id):
 
 
 def check_buttons(page):
-    """What a finger presses is high enough, inside the window, and shows its whole text."""
+    """Checks that buttons are high enough for a finger, inside the window, and show their whole text."""
     found = page.value("""[...document.querySelectorAll('button, select, #side input, .button')].filter(e => e.checkVisibility())
         .map(e => { const b = e.getBoundingClientRect(); return [e.id || e.textContent, b.height, b.width, b.left, b.right]; })""")
     assert len(found) > 10, found

@@ -1,4 +1,4 @@
-"""The viewer's page in headless Chromium beside a training on the CPU: what it shows is what the program renders, what
+"""The viewer's page in headless Chromium during a training on the CPU: it shows the program's pictures, what
 it asks for happens, and the results have the bytes of a training that nobody saw.
 
     viewer_page.py PROGRAM"""

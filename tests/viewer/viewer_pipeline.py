@@ -22,7 +22,7 @@ OPTIONS = ['--eval', '--iterations', '2500', '--densify_from_iter', '100', '--de
 
 
 class Page:
-    """What a page would hear and ask for; the server is the same to the end."""
+    """The messages of a page; the server is the same to the end."""
 
     def __init__(self, url, sibr_port):
         self.url = url
@@ -71,7 +71,7 @@ class Page:
             self.look_at_stage(status)
 
     def take_picture(self, data):
-        """That of the step where the stage is held ends the hold; others are older, or came again by themselves."""
+        """The message of the step at which the stage is held ends the hold; others are older, or came again."""
         self.socket.send('{"ack":%d}' % int.from_bytes(data[4:8], 'little'))
         stage, step = self.stages[-1], int.from_bytes(data[8:12], 'little')
         if self.held.get(stage) == step and stage not in self.steps:
@@ -104,7 +104,7 @@ def check(page, said):
         steps = [point[0] for point in page.points[stage]]
         assert steps == sorted(set(steps)) and first < steps[0] and steps[-1] <= last, (stage, steps)
         assert first < page.steps[stage] <= last, (stage, page.steps)
-    assert page.is_over, 'the page was not told of the end'
+    assert page.is_over, 'the page did not learn of the end'
     assert said.count('http://') == 1 and said.count('there is no token') == 1, said
 
 

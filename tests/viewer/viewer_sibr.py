@@ -1,4 +1,4 @@
-"""A viewer of SIBR's network protocol beside `view` and beside a training on the CPU: a camera of the scene, sent as
+"""A viewer of SIBR's network protocol with `view` and during a training on the CPU: a camera of the scene, sent as
 such a viewer sends it, gives the program's own render; who means ill is sent away; the results have the bytes of a
 training that nobody saw.
 
@@ -37,7 +37,7 @@ def cameras_of(folder):
 
 
 def render_of(i):
-    """What `render` writes of view i."""
+    """The picture that `render` writes for view i."""
     with open(f'rendered/train/ours_{STEPS}/test_preds_-1/{i:05d}.png', 'rb') as file:
         return read_png(file.read())
 
@@ -65,7 +65,7 @@ def test_pictures_are_the_programs_own():
 
 
 def be_a_nuisance(port, camera):
-    """What is not of the protocol closes the connection."""
+    """Requests of another protocol close the connection."""
     def with_matrix(i, value):
         request = request_of(camera)
         request['view_matrix'][i] = value
@@ -121,7 +121,7 @@ def test_training_has_the_same_bytes():
     except ConnectionError:
         pass  # the training has ended
     seen.end(0)
-    print(f'{n} answers beside the training, {psnr(first, later):.1f} dB from the first to the last')
+    print(f'{n} answers during the training, {psnr(first, later):.1f} dB from the first to the last')
     assert n > 0 and psnr(first, later) < 40, 'the pictures do not follow the training'
     assert seen.said.count('the viewer refuses a request') == 1, seen.said
     for name in (f'point_cloud/iteration_{STEPS}/point_cloud.ply', f'chkpnt{STEPS}.splatsmith'):
@@ -130,7 +130,7 @@ def test_training_has_the_same_bytes():
 
 
 def test_slow_readers_hold_nobody():
-    """Who asks for large pictures and reads none of them."""
+    """A client that requests large pictures and reads none of them."""
     camera = cameras_of('alone')[0]
     seen = Listening(*train_words('slow'))
     slow = Sibr(seen.port)
@@ -150,7 +150,7 @@ def main():
     run('render', '-m', 'alone', '-o', 'rendered', '--backend', 'cpu', '--skip_test')
     with all_ended():
         if lacks_civetweb():
-            print('SKIPPED: SIBR\'s protocol beside view: built without civetweb')
+            print('SKIPPED: SIBR\'s protocol with view: built without civetweb')
         else:
             test_pictures_are_the_programs_own()
         test_training_has_the_same_bytes()

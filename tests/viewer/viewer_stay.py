@@ -1,4 +1,4 @@
-"""What is left of the viewer after a training: --viewer_stay, and its default with and without a terminal.
+"""The viewer after a training: --viewer_stay, and its default with and without a terminal.
 
     viewer_stay.py PROGRAM"""
 import fcntl, os, pty, select, shutil, signal, subprocess, sys, termios, time

@@ -1,4 +1,4 @@
-"""The viewer's page in headless Chromium beside `view SCENE` and `view MESH`: their pictures, kinds, photos and box.
+"""The viewer's page in headless Chromium with `view SCENE` and `view MESH`: their pictures, kinds, photos and box.
 
     viewer_subjects.py PROGRAM"""
 import base64, os, shutil, subprocess, sys

@@ -58,7 +58,7 @@ static splat_status find_file(const char *file, char **path, splat_error *error)
             free(*path);
         }
     *path = NULL;
-    return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "there is no %s beside the program or in lib/splatsmith", file);
+    return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "there is no %s next to the program or in lib/splatsmith", file);
 }
 
 splat_status splat_module_open(const char *file, const char *variable, bool is_global, void **module,

@@ -250,8 +250,8 @@ splat_status splat_process_run(const splat_process *p, splat_process_end *end, s
     close_pipes(pipes); /* first: a program that waits for us to read its output would not hear SIGTERM */
     end_group(child, ended, ended ? LEFT_PATIENCE_S : PATIENCE_S, &status);
     if (status == UNKNOWN && result == SPLAT_OK)
-        return splat_fail(error, SPLAT_ERROR_IO, "how %s ended cannot be told: this program ignores SIGCHLD, or waits "
-                          "for all its children", p->words[0]);
+        return splat_fail(error, SPLAT_ERROR_IO, "the end of %s was not reported: this program ignores SIGCHLD, or "
+                          "waits for all its children", p->words[0]);
     if (WIFEXITED(status)) end->exit_code = WEXITSTATUS(status);
     else end->signal = WTERMSIG(status);
     return result;

@@ -93,7 +93,7 @@ splat_status splat_poses_find_points(const char *scene, const char *path, splat_
     splat_status status = SPLAT_OK;
     if (n_found > 1)
         status = splat_fail_at(error, SPLAT_ERROR_FORMAT, scene, SPLAT_NO_OFFSET,
-                               "%zu PLY files are beside %s; give the one with the points its name, %.*s.ply", n_found,
+                               "%zu PLY files are next to %s; name the one with the points %.*s.ply", n_found,
                                file, (int)stem, file);
     else if (found && !(transforms->point_cloud = strdup(found)))
         status = fail_memory(error);

@@ -25,7 +25,7 @@ typedef struct splat_tensorboard splat_tensorboard;
 /* Creates <folder>/events.out.tfevents.<seconds>.<hostname>.<pid>.<n>; the folder must exist. n is 0, or the first
  * number without a file. flush_seconds: values that wait longer are written at the next add or poll. first_step:
  * TensorBoard drops the values of older files in the folder from that step on: 0 for a new run, more for one that
- * goes on there, SPLAT_TENSORBOARD_BESIDE for values beside those of a run, which stay. */
+ * goes on there, SPLAT_TENSORBOARD_BESIDE for values in addition to those of a run, which stay. */
 splat_status splat_tensorboard_open(const char *folder, double flush_seconds, int64_t first_step,
                                     splat_tensorboard **writer, splat_error *error);
 /* The path of the file; lives as long as the writer. */

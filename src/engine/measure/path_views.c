@@ -128,7 +128,7 @@ static splat_status write_film(const path_subject *s, const splat_camera_path *p
     splat_status status = folder && unfinished && mkdtemp(folder)
                               ? write_pictures(s, path, job, folder, error)
                               : splat_fail_at(error, SPLAT_ERROR_IO, film, SPLAT_NO_OFFSET,
-                                              "no folder for its pictures could be made beside it");
+                                              "no folder for its pictures could be made next to it");
     if (status == SPLAT_OK) status = run_ffmpeg(folder, path->fps, unfinished, error);
     if (status == SPLAT_OK && rename(unfinished, film) != 0)
         status = splat_fail_at(error, SPLAT_ERROR_IO, film, SPLAT_NO_OFFSET, "the film could not be put there");

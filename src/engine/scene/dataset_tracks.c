@@ -1,4 +1,4 @@
-/* What tracks tell of photos and points (docs/method.md 10.2). */
+/* Facts of photos and points from tracks (docs/method.md 10.2). */
 #include "scene/dataset_tracks.h"
 
 #include "base/compare.h"

@@ -60,7 +60,7 @@ static splat_status not_bound(splat_error *error, size_t n, const splat_mesh *me
 {
     return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                       "the splat of %zu Gaussians is not bound to this mesh of %zu faces: name the one that refine "
-                      "wrote beside the mesh",
+                      "wrote next to the mesh",
                       n, mesh->n_faces);
 }
 

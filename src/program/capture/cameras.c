@@ -181,9 +181,9 @@ static void choose_matcher(splat_cameras_work *work)
     if (work->options->vocab_tree) work->matcher = SPLAT_MATCHER_VOCAB_TREE;
     else if (5 * work->photos.n_with_place > 4 * work->photos.n) work->by_place = true;
     else
-        splat_cameras_say(work, SPLAT_LOG_NOTICE, "of more than %zu photos neighbours by name are compared; when their "
-                          "names say nothing of where they were taken, a vocabulary tree finds those that look alike "
-                          "(`vocab_tree`), and `matcher exhaustive` compares all", most);
+        splat_cameras_say(work, SPLAT_LOG_NOTICE, "with more than %zu photos only neighbours by name are "
+                          "compared; if the names do not follow the camera's way, a vocabulary tree finds similar "
+                          "photos (`vocab_tree`), and `matcher exhaustive` compares all", most);
 }
 
 /* ---------------------------------------------------------------- poses of other programs that are none */

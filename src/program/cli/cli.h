@@ -1,4 +1,4 @@
-/* What the files of the command line share: exit codes, messages, the commands, an opened model folder. */
+/* Declarations shared by the files of the command line: exit codes, messages, the commands, an opened model folder. */
 #ifndef SPLAT_CLI_CLI_H
 #define SPLAT_CLI_CLI_H
 
@@ -22,12 +22,12 @@ int cli_end(splat_status status, const splat_error *error);
 #include "line/commands.def"
 /* The function of a command. Returns its exit code. */
 int cli_run(const splat_line_command *command, splat_line *line);
-/* What the first word of bench asks for. */
+/* The commands after the first word of bench. */
 int cmd_bench_compare(const splat_line *line);
 int cmd_bench_report(const splat_line *line);
 
-/* What is to be said of a command or option of other programs, spelled with underscores, or of a value that an option
- * takes elsewhere; NULL: nothing is known. */
+/* Returns a hint for a command or option of other programs, spelled with underscores, or for a value that an option
+ * takes elsewhere; NULL: unknown. */
 const char *cli_command_hint(const char *name);
 const char *cli_option_hint(const splat_line_command *command, const char *name);
 const char *cli_value_hint(const splat_line_option *option, const char *value);
@@ -65,13 +65,14 @@ bool cli_is_any_given(const splat_line *line, const char *const names[], size_t 
                       const char *why);
 /* False, with a message, when an option of drawing meshes stands without --mesh. */
 bool cli_check_mesh_draw(const splat_line *line);
-/* Of render and eval: false, with a message, when --mesh stands with an option of splats, or one of meshes alone. */
+/* For render and eval: false, with a message, if --mesh comes with an option of splats, or an option of meshes comes
+ * without it. */
 bool cli_check_mesh_options(const splat_line *line);
 /* Builds "folder/name" in path; false, with a message, when it is too long. */
 bool cli_path_join(char path[CLI_PATH_MAX], const char *folder, const char *name);
 bool cli_path_exists(const char *path);
-/* Whether the name ends as another format does. One without an extension is as good as any; another extension would
- * be a lie. */
+/* True if the name has the ending of another format. A name without an extension is good; another extension would be
+ * wrong. */
 bool cli_is_other_format(const char *path, const char *extension);
 
 #endif

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What one run holds. */
+/* State of one run. */
 typedef struct bench {
     splat_line *line;        /* as given, with what the model folder says */
     splat_session session;   /* training: without a model */
@@ -40,7 +40,7 @@ static void print_memory(const char *phase, const splat_bench_memory *memory)
     if (memory->peak_bytes == 0) return;
     cli_say("memory, %s: %s allocated, %s reserved, %s at most%s%s%s%s", phase,
             splat_bytes(memory->allocated_bytes, allocated), splat_bytes(memory->named_bytes, reserved),
-            splat_bytes(memory->peak_bytes, peak), has_driver ? "; beside them the driver's " : "",
+            splat_bytes(memory->peak_bytes, peak), has_driver ? "; outside of them the driver's " : "",
             has_driver ? splat_bytes(memory->overhead_bytes, overhead) : "",
             is_counted ? "; the driver counts at most " : "",
             is_counted ? splat_bytes((size_t)memory->process_bytes, process) : "");
@@ -162,7 +162,7 @@ static int load_state(bench *b)
     return CLI_OK;
 }
 
-/* What the model was trained with, unless the command line says something else. */
+/* Applies the options that the model was trained with, except those on the command line. */
 static void apply_model(bench *b)
 {
     splat_train_options options = *b->line->train;

@@ -1,4 +1,4 @@
-/* splatsmith bench compare, splatsmith bench report: measurements beside each other. */
+/* splatsmith bench compare, splatsmith bench report: measurements side by side. */
 #include "cli.h"
 #include "progress.h"
 #include "bench/compare.h"
@@ -74,7 +74,7 @@ static void say(const char *what, double before, double after, int decimals)
             isfinite(after / before) ? change : "");
 }
 
-/* Of one network a line; of two a line each, as their distances have no ratio. */
+/* Prints one line for one network, and a line each for two, because their distances have no ratio. */
 static void print_lpips(const splat_bench_figures *a, const splat_bench_figures *b)
 {
     char first[64], second[64];
@@ -88,8 +88,8 @@ static void print_lpips(const splat_bench_figures *a, const splat_bench_figures 
     say(second, (double)NAN, b->lpips, 4);
 }
 
-/* What the columns are called: the names of the results, or their paths when the names are the same. Those that do not
- * fit stand before the table. */
+/* The heads of the columns: the names of the results, or their paths if the names are the same. Those that do not fit
+ * are printed above the table. */
 typedef struct heads {
     const char *baseline, *candidate;
 } heads;

@@ -291,7 +291,8 @@ static void print_case_pattern(const splat_line_option *option)
     fputs(") ", stdout);
 }
 
-/* What may follow the option before the cursor. Commands agree on the meaning of a name, or bash takes the first. */
+/* Prints the values of the option before the cursor. Commands agree on the meaning of a name; otherwise bash takes the
+ * first. */
 static void print_value_case(const splat_line_option *option)
 {
     if (!option->metavar) return;

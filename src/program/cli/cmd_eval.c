@@ -152,7 +152,7 @@ static int evaluate(const splat_line *line)
 
 /* ---------------------------------------------------------------- a mesh instead of the splat */
 
-/* SuGaR's file beside results.json, when the mesh or the model folder has one of SuGaR's names. */
+/* Writes SuGaR's file next to results.json, if the mesh or the model folder has one of SuGaR's names. */
 static splat_status write_sugar_results(const splat_session *session, const splat_line *line, const char *size,
                                         const splat_mesh_metrics *test, splat_error *error)
 {

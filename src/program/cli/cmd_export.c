@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* -o, or point_cloud_fused.ply beside the PLY of the model folder. */
+/* Chooses the output: -o, or point_cloud_fused.ply next to the PLY of the model folder. */
 static bool choose_output(const splat_session *session, const splat_line *line, char path[CLI_PATH_MAX])
 {
     const char *slash = strrchr(session->ply, '/');
@@ -39,7 +39,7 @@ static void find_turn(const char *from, const char *to, double q[4])
     if (q[0] == 0) q[a[0] == 0 ? 1 : 3] = 1;
 }
 
-/* What --up_axis asks for. */
+/* The rotation for --up_axis. */
 static void choose_turn(const splat_line *line, double q[4])
 {
     const double none[4] = {1, 0, 0, 0};
@@ -63,7 +63,7 @@ static bool find_cameras(const splat_session *session, const splat_line *line, c
            cli_path_exists(path);
 }
 
-/* Where a page begins: at a camera of the training, moved with the splat. False: no camera is known. */
+/* Finds the first camera of a page: a training camera, moved with the splat. False: no camera is known. */
 static bool find_start(const splat_session *session, const splat_line *line, splat_camera *start)
 {
     char path[CLI_PATH_MAX], text[2048];
@@ -101,8 +101,8 @@ static int save(const splat_session *session, const splat_line *line, bool fused
         if (written.sh_degree < degree)
             cli_notice("%s holds spherical harmonics of degree %d; those above are left out", path, written.sh_degree);
         if (info.render_mode == SPLAT_RENDER_MIP && written.render_mode != SPLAT_RENDER_MIP)
-            cli_notice("%s has no place for the mark of antialiased splats; programs that read it are to be told "
-                       "(of ours, with --render_mode mip)", path);
+            cli_notice("%s has no place for the mark of antialiased splats; programs that read it need an option "
+                       "(Splatsmith: --render_mode mip)", path);
         degree = written.sh_degree;
         fused = fused || (info.has_filter_3d && !written.has_filter_3d);
     }
@@ -130,7 +130,7 @@ static int open_splat(splat_session *session, const splat_line *line)
     return code;
 }
 
-/* What is to be removed, and whether anything is. */
+/* Fills the rules of removal, and whether there are any. */
 static bool fill_clean_options(const splat_line *line, splat_clean_options *options, bool *any)
 {
     splat_error error;
@@ -179,8 +179,9 @@ static int clean(splat_session *session, const splat_clean_options *options)
     return CLI_OK;
 }
 
-/* What is removed from a refined splat, or turned, is so without its mesh, which lies beside it: by this name in the
- * folder of a refinement, and by the other in that of a pipeline. Others' meshes have other numbers of triangles. */
+/* Reports that the mesh of a refined splat was not cleaned or turned with it. The mesh lies next to the splat: by this
+ * name in the folder of a refinement, and by the other in that of a pipeline. Other meshes have other numbers of
+ * triangles. */
 static void say_mesh_stays(const splat_session *session, size_t n_gaussians)
 {
     static const char *const names[] = {"mesh.ply", "refined_mesh.ply"};

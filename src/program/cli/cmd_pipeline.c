@@ -13,7 +13,7 @@
 
 /* ---------------------------------------------------------------- options */
 
-/* What only the command line knows: the words for the scene and the folder, and the launcher. */
+/* Checks the part that only the command line has: the words for the scene and the folder, and the launcher. */
 static bool options_agree(const splat_line *line)
 {
     const char *name = line->output->experiment_name;
@@ -48,7 +48,7 @@ static bool is_argument(const char *name)
     return false;
 }
 
-/* Whether the run has to know the option's value: the command line set it, or main.c did. */
+/* True if the run needs the option's value: the command line set it, or main.c did. */
 static bool is_set(const splat_line *line, size_t i, char value[VALUE_MAX])
 {
     char usual[VALUE_MAX];

@@ -18,7 +18,7 @@ static void print_rows(const splat_plan *plan)
             splat_bytes(plan->afterwards_bytes, bytes));
     cli_say("  %-12s %-40s %10s", "", "afterwards: eval and render", splat_bytes(plan->render_bytes, bytes));
     if (plan->host_bytes)
-        cli_say("  %-12s %-40s %10s", "host", "pinned, beside the limit", splat_bytes(plan->host_bytes, bytes));
+        cli_say("  %-12s %-40s %10s", "host", "pinned, not in the limit", splat_bytes(plan->host_bytes, bytes));
 }
 
 static void print_choices(const splat_plan *plan, bool has_limit)
@@ -92,7 +92,7 @@ static bool find_limit(const splat_line *line, const splat_context *context, spl
     return false;
 }
 
-/* Of several GPUs: *n how many; 0: one. There need not be any here. */
+/* Reads the number of GPUs: *n; 0: one. The machine need not have any. */
 static bool read_gpus(const splat_line *line, size_t *n)
 {
     char *end;

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The mesh that was saved with a splat lies beside it. */
+/* Finds the mesh that was saved next to a splat. */
 static bool mesh_beside(const char *splat, char path[CLI_PATH_MAX])
 {
     char folder[CLI_PATH_MAX];

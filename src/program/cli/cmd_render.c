@@ -12,7 +12,7 @@
 
 /* ---------------------------------------------------------------- --what */
 
-#define WHAT_RGB (1u << SPLAT_N_MAP_KINDS) /* beside the bits of splat_map_kind */
+#define WHAT_RGB (1u << SPLAT_N_MAP_KINDS) /* in addition to the bits of splat_map_kind */
 
 static const struct {
     const char *name;
@@ -127,7 +127,7 @@ static int render_mesh_set(splat_session *session, const splat_line *line, const
     return CLI_OK;
 }
 
-/* Of the splat, or of --mesh. */
+/* Renders the splat, or --mesh. */
 static int render(splat_session *session, const splat_line *line, unsigned what)
 {
     const char *folder = line->output->path ? line->output->path : line->model->model_path;
@@ -136,7 +136,7 @@ static int render(splat_session *session, const splat_line *line, unsigned what)
     char exposures[CLI_PATH_MAX];
     int code = CLI_OK;
     if (own && !splat_session_find_exposures(session, line, exposures)) {
-        cli_error("there is no exposure.json beside the splat: it was trained without --exposure");
+        cli_error("there is no exposure.json next to the splat: it was trained without --exposure");
         return CLI_USAGE;
     }
     if (line->render->skip_train && !line->render->skip_test && session->scene_info.n_test == 0)

@@ -2,7 +2,7 @@
 #include "cli.h"
 #include "progress.h"
 
-/* What was not said is the scene's own. */
+/* The options of the command line, with the scene's own defaults. */
 static splat_sample_options own_options(const splat_line *line)
 {
     const splat_sample_options *said = line->sample;

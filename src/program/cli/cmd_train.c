@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* What the table cannot say about single options. Prints the reason. */
+/* Checks that options agree, beyond the ranges in the table. Prints the reason. */
 static bool options_agree(const splat_line *line)
 {
     const char *name = line->output->experiment_name;
@@ -46,7 +46,7 @@ static splat_status choose_model_path(const splat_line *line, char path[CLI_PATH
     return splat_stage_choose_folder(path, line->model->model_path, line->scene->source_path, "_output", name, error);
 }
 
-/* Photos alone: their cameras lie in the model folder, or beside those that have the time for a name. */
+/* Finds the cameras of photos alone: they lie in the model folder, or next to those that have the time for a name. */
 static int find_cameras(splat_line *line, char folder[CLI_PATH_MAX])
 {
     splat_cameras_info info;

@@ -14,7 +14,7 @@
 
 /* ---------------------------------------------------------------- showing */
 
-/* What the page shows: a mesh; the session's splat, which a file holds; or points, which none does. */
+/* Sets the subject of the page: a mesh; the session's splat, which is in a file; or points, which are not. */
 static splat_status fill_viewer(splat_viewer *viewer, const splat_session *session, const splat_line *line,
                                 const char *mesh, const float background[3], splat_error *error)
 {
@@ -61,7 +61,7 @@ static bool ends_with(const char *path, const char *ending)
     return n >= m && strcasecmp(path + n - m, ending) == 0;
 }
 
-/* Whether the header of a PLY tells of faces. */
+/* True if the header of a PLY has faces. */
 static bool has_faces(const char *head)
 {
     const char *end = strstr(head, "end_header"), *faces = strstr(head, "element face ");
@@ -89,7 +89,7 @@ static bool is_mesh(const char *path)
     return is;
 }
 
-/* Whether a file could be a splat, by its ending or else its content; a damaged one may be. */
+/* True if a file could be a splat, by its ending or else its content; a damaged one may be. */
 static bool may_be_splat(const char *path)
 {
     splat_model_info info;

@@ -1,4 +1,4 @@
-/* What users of other programs type: which command or option does it here, or that nothing does. */
+/* Commands and options of other programs: the name here, or that there is none. */
 #include "cli.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ static const hint commands[] = {
     {"run_viewer", "'splatsmith view' shows a splat in a browser, and train --viewer while it is trained"},
 };
 
-/* Of SuGaR's second half, then of 3DGS, gsplat and others. */
+/* Options of SuGaR's second half, then of 3DGS, gsplat and others. */
 static const hint options[] = {
     {"gaussians_per_triangle", REFINEMENT},
     {"n_gaussians_per_surface_triangle", REFINEMENT},
@@ -115,7 +115,7 @@ const char *cli_path_hint(const char *path, char *text, size_t size)
     return text;
 }
 
-/* What SuGaR's scripts call -c and -r belongs to other commands here. */
+/* SuGaR's letters -c and -r, which other commands have here. */
 static const hint letters_of_train[] = {
     {"c", "train starts from photos; 'splatsmith coarse -c MODEL' goes on from a splat, and 'splatsmith pipeline' runs "
           "all stages"},

@@ -93,11 +93,11 @@ static int run(int argc, char **argv)
     return cli_ranks_knows(command) ? run_of_ranks(command, argc, argv) : run_command(command, argc, argv);
 }
 
-/* The threads of a step wait for each other a hundred times. GNU's OpenMP lets them spin for that, which on a processor
- * that other programs use too takes the time from the very thread they wait for: ten times fewer steps a second were
- * measured (docs/lab/cpu-step.md). It reads how long to spin before main runs, so the program starts itself once more.
- * Whoever sets one of the variables keeps it. By its real path: started as /proc/self/exe it would be "exe" in ps, top
- * and killall. */
+/* The threads of a step wait for each other a hundred times. GNU's OpenMP lets them spin for that, which on a
+ * processor that other programs use too takes the time from the very thread they wait for: ten times fewer steps a
+ * second were measured (docs/lab/cpu-step.md). It reads the time to spin before main runs, so the program starts
+ * itself again. Variables that the user sets remain. The program starts by its real path: as /proc/self/exe its name
+ * would be "exe" in ps, top and killall. */
 static void wait_without_spinning(char **argv)
 {
     if (getenv("GOMP_SPINCOUNT") || getenv("OMP_WAIT_POLICY")) return;
@@ -110,7 +110,7 @@ static void wait_without_spinning(char **argv)
     execv("/proc/self/exe", argv); /* the file was moved or deleted meanwhile */
 }
 
-/* What was said and could not be written is no success, though the work itself is done. */
+/* An output that could not be written is a failure, although the work itself is done. */
 static int check_output(int code)
 {
     struct pollfd output = {.fd = STDOUT_FILENO, .events = POLLOUT};

@@ -38,7 +38,7 @@ static void shown_default(const splat_line_option *option, char *text, size_t si
         splat_line_default_text(option, text, size);
 }
 
-/* What stands in braces in the words of an option: endings, from the tables of the library. */
+/* Lists in braces in the words of an option: endings, from the tables of the library. */
 static const struct format_list {
     const char *mark;
     bool (*format)(size_t index, splat_file_format *format);

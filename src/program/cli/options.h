@@ -15,7 +15,7 @@ void cli_unknown_command(const char *name);
 bool cli_parse(splat_line *line, int n_words, char **words);
 /* Prints the notice "--name has no effect<why>" if the command line set the option. */
 void cli_tell_unused(const splat_line *line, const char *name, const char *why);
-/* What follows the name, or NULL: "FOLDER", or "WORD" when the words are so many that they stand in the text. */
+/* The text after the name, or NULL: "FOLDER", or "WORD" if there are so many words that they are in the description. */
 const char *cli_option_metavar(const splat_line_option *option);
 /* "-s, --source_path FOLDER" */
 const char *cli_option_heading(const splat_line_option *option, char text[SPLAT_LINE_TEXT_MAX]);

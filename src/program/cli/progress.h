@@ -1,4 +1,4 @@
-/* What the user sees while a command works: messages, one progress line, the lines of an evaluation. */
+/* Output to the user while a command works: messages, one progress line, the lines of an evaluation. */
 #ifndef SPLAT_CLI_PROGRESS_H
 #define SPLAT_CLI_PROGRESS_H
 

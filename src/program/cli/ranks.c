@@ -33,7 +33,7 @@ void cli_ranks_hush(void)
     if (rank > 0) cli_set_silent();
 }
 
-/* Of this process among those of its host. */
+/* The rank of this process among those of its host. */
 static int local_rank(void)
 {
     const char *text = getenv("OMPI_COMM_WORLD_LOCAL_RANK");

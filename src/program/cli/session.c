@@ -1,4 +1,4 @@
-/* What commands open, with messages and exit codes. */
+/* Opens the inputs of commands, with messages and exit codes. */
 #include "cli.h"
 #include "progress.h"
 #include "scene_points.h"

@@ -8,7 +8,7 @@
 
 #define SPLAT_LINE_WORDS_MAX 256
 
-/* What a command that works on a splat leaves to a pipeline around it. */
+/* The results of a command on a splat for the pipeline around it. */
 typedef struct splat_line_outcome {
     size_t peak_bytes;  /* of the context's memory, with the driver's overhead */
     double psnr;        /* of the last evaluation of the test views */
@@ -42,19 +42,19 @@ void splat_line_free(splat_line *line);
 void *splat_line_field(const splat_line *line, const splat_line_option *option);
 /* Bytes of the field that an option of this kind has. */
 size_t splat_line_kind_size(splat_line_kind kind);
-/* Whether two names are the same, where - and _ are one letter. */
+/* True if two names are the same, with - and _ as one letter. */
 bool splat_line_is_same_name(const char *a, const char *b);
 /* NULL when there is none. */
 const splat_line_command *splat_line_find_command(const char *name);
 /* The command's option of this name; NULL: it has none. */
 const splat_line_option *splat_line_find_option(const splat_line_command *command, const char *name);
 
-/* Whether the option was set. A default that depends on other things is a preset, not a question: see
+/* True if the option was set. A default that depends on other options is a preset, not a question: see
  * splat_line_put_given. */
 bool splat_line_given(const splat_line *line, const char *name);
 /* The first of n options that were set; NULL: none. */
 const char *splat_line_first_given(const splat_line *line, const char *const names[], size_t n);
-/* Whether its value was set, too. */
+/* True if its value was also set. */
 bool splat_line_names_value(const splat_line *line, const char *name);
 /* `part` is a part of the line, or a field or struct in one. Writes what was set over another one of that type, which
  * holds a preset: the default of a strategy, of a model or of another option. */

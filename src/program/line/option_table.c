@@ -147,7 +147,7 @@ const splat_line_option splat_line_options[] = {
      "the model folder"},
     {"output", 'o', "output_ply", EXPORT, BASIC(OUTPUT), TEXT(output.path, "FILE"),
      "the file to write; the end of its name chooses the format: {splats written}",
-     "with -m: point_cloud_fused.ply beside the input"},
+     "with -m: point_cloud_fused.ply next to the input"},
     {"output", 'o', NULL, SHEET, BASIC(OUTPUT), TEXT(output.path, "FILE"), "the PNG or JPEG to write", ""},
     {"spz_version", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(export.spz_version, "3|4"),
      "of SPZ files: 3, which most viewers read, or 4, which is newer; y points up in both, and down in a PLY", NULL},
@@ -241,7 +241,7 @@ const splat_line_option splat_line_options[] = {
     {"notes", 0, NULL, BENCH, ADVANCED(OUTPUT), TEXT(bench.notes, "TEXT"),
      "run: a sentence that is kept with the result and printed by report", "none"},
     {"stages", 0, NULL, BENCH, BASIC(TRAINING), FLAG(bench.options.stages),
-     "then up to 300 steps more, each stage timed and set beside its limit", "True"},
+     "then up to 300 more steps, with each stage timed and compared with its limit", "True"},
     {"eval_only", 0, NULL, ALONE(TRAIN), ADVANCED(TRAINING), FLAG(training.eval_only),
      "no training: measure the last saved iteration of the model folder", NULL},
 
@@ -329,7 +329,7 @@ const splat_line_option splat_line_options[] = {
     {"normal_consistency_factor", 0, NULL, PIPELINE, ADVANCED(MESH), REAL(pipeline.normal_consistency_factor, 0, 1e6),
      "weight of the normals of neighbouring triangles in the refinement", "0.1"},
     {"export_obj", 't', "export_uv_textured_mesh", PIPELINE, BASIC(MESH), FLAG(pipeline.export_obj),
-     "write the textured mesh as an OBJ beside the GLB, too", NULL},
+     "write the textured mesh also as an OBJ, next to the GLB", NULL},
 
     /* memory */
     {"fragmentation", 0, NULL, WORK, ADVANCED(MEMORY), CHOICE(machine.fragmentation, "aggressive|normal|minimal"),
@@ -369,7 +369,7 @@ const splat_line_option splat_line_options[] = {
     {"bboxmax", 'B', NULL, MESH | REFINE, STAGE(MESH), TEXT(surface.bbox_max, "X,Y,Z"),
      "upper corner of the foreground", "the scene's extent around the cameras"},
     {"max_host_memory", 0, NULL, MESH | TEXTURE, STAGE(MEMORY), GIB(surface.max_host_memory, 0, 1e6),
-     "refuse what may need more host memory, beside decoded photos; 0: no limit", NULL},
+     "refuse work that may need more host memory, without decoded photos; 0: no limit", NULL},
 
     /* texture */
     {"output", 'o', NULL, TEXTURE, BASIC(OUTPUT), TEXT(output.path, "FILE,..."),

@@ -6,7 +6,7 @@
 
 #define SPLAT_LINE_OPTIONS_MAX 384 /* a line has room for so many */
 
-/* What an option takes: as in the tables of the library's options, or more. */
+/* The kind of an option's value: as in the tables of the library's options, or more. */
 typedef enum splat_line_kind {
     SPLAT_LINE_FLAG = SPLAT_OPTION_FLAG, /* the value may be left out */
     SPLAT_LINE_TEXT = SPLAT_OPTION_TEXT,
@@ -44,7 +44,7 @@ typedef enum splat_line_group {
     SPLAT_LINE_N_GROUPS
 } splat_line_group;
 
-/* Who sees an option in --help; --help all, the man page and the completion have every option. */
+/* The readers of an option in --help; --help all, the man page and the completion have every option. */
 typedef enum splat_line_level {
     SPLAT_LINE_BASIC, /* everybody */
     SPLAT_LINE_STAGE, /* those who ask a command for help, but not the pipeline that takes the options of its stages */
@@ -78,7 +78,7 @@ typedef struct splat_line_command {
     bool hidden;
 } splat_line_command;
 
-/* Of an option that takes a number; both limits are included. Both 0: it has no limit. */
+/* The range of a number; both limits are included. Both 0: no limit. */
 typedef struct splat_line_range {
     double low, high;
     bool or_zero; /* 0 is possible besides */

@@ -11,7 +11,8 @@ static void set_list(splat_line_list *list, const int *values, size_t n)
     list->n = n;
 }
 
-/* What is not 0, NULL or off. The library's structs have functions of their own, so that a default is written once. */
+/* Defaults that are not 0, NULL or off. The library's structs have functions of their own, so that a default is written
+ * once. */
 static void init_library_parts(splat_line_parts *p)
 {
     splat_context_options_init(&p->machine.context);

@@ -1,4 +1,4 @@
-/* What options of the command line fill besides the structs of the library. Texts point into argv; NULL: not given. */
+/* Options of the command line outside of the library's structs. Texts point into argv; NULL: not given. */
 #ifndef SPLAT_LINE_PARTS_H
 #define SPLAT_LINE_PARTS_H
 
@@ -25,7 +25,7 @@ typedef struct splat_line_general {
     bool ignored_flag;
 } splat_line_general;
 
-/* Where to compute, and with how much memory. */
+/* The device, its threads and its memory. */
 typedef struct splat_line_machine {
     splat_context_options context;
     const char *fragmentation;
@@ -86,7 +86,7 @@ typedef struct splat_line_coarse_options {
     bool export_ply;
 } splat_line_coarse_options;
 
-/* What `mesh` adds to splat_mesh_extract_options; the box is also that of refine and export. */
+/* Options of `mesh` in addition to splat_mesh_extract_options; the box is also that of refine and export. */
 typedef struct splat_line_surface_options {
     const char *levels, *bbox_min, *bbox_max;
     bool use_marching_cubes, use_centers, use_vanilla_3dgs, remove_floaters;

@@ -35,7 +35,7 @@ static void tell_unused(const splat_line *line)
     splat_stage_tell_unused_viewer(line);
 }
 
-/* What the table of options cannot say. */
+/* Checks beyond the table of options. */
 static splat_status check_options(const splat_line *line, splat_error *error)
 {
     const bool given = line->model->gs_output_dir || line->pipeline->coarse_checkpoint;

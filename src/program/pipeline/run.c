@@ -43,7 +43,7 @@ static void on_message(void *user, splat_talk_kind kind, const char *text)
     w->callbacks.message(w->callbacks.user, kinds[kind], text);
 }
 
-/* Who does not want to go on is not asked again. */
+/* A caller that stopped is not asked again. */
 static bool on_progress(void *user, const splat_talk_progress *progress)
 {
     splat_pipeline_work *w = user;

@@ -58,7 +58,7 @@ static splat_status find(const splat_line_command *command, const char *name, co
                       (*found)->name);
 }
 
-/* Of an option without its value. Returns false when it needs one. */
+/* The value of an option without its text. Returns false if it needs one. */
 static bool usual_value(const splat_line_option *option, char text[8])
 {
     if (option->kind == SPLAT_LINE_PORT) return sscanf(option->metavar, "[PORT=%7[0-9]]", text) == 1;

@@ -55,7 +55,7 @@ static splat_status put_aside(const splat_pipeline_stage_work *s, splat_error *e
     return splat_fail(error, SPLAT_ERROR_IO, "cannot rename %s to %s: %s", s->folder, s->aside, strerror(errno));
 }
 
-/* What the stage begins with must not go with its old folder. */
+/* Checks that the inputs of a stage are not deleted with its old folder. */
 static splat_status check_inputs_outside(const splat_pipeline_place *at, const splat_pipeline_stage_work *s,
                                          splat_error *error)
 {
@@ -100,7 +100,7 @@ static void tidy_complete(const splat_pipeline_work *w, const splat_pipeline_sta
 
 typedef enum decision { START, GO_ON, SKIP } decision;
 
-/* What to do, and why when there is a reason to tell. `s->file` is what stage.json says. */
+/* Decides about a stage, with the reason if there is one. `s->file` is the content of stage.json. */
 static decision decide(splat_pipeline_work *w, size_t i, splat_stage_file_state found, const splat_stage_file *wanted,
                        char reason[], size_t size)
 {
@@ -219,7 +219,7 @@ static splat_status start_stage(splat_pipeline_work *w, size_t i, decision what,
     return settled;
 }
 
-/* What stage.json says, once an earlier result that a killed run left aside has its place again. */
+/* Reads stage.json, after an earlier result that a killed run left aside has its place again. */
 static splat_status read_file(splat_pipeline_stage_work *s, const splat_pipeline_stage *stage,
                               splat_stage_file_state *found, splat_error *error)
 {

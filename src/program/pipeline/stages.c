@@ -1,4 +1,4 @@
-/* What the stages of a pipeline are, which options each gets, and what a stage was made with. */
+/* The stages of a pipeline, the options of each, and the record of the options that made a stage. */
 #include "pipeline/stages.h"
 
 #include "base/error.h"
@@ -258,7 +258,7 @@ void splat_pipeline_tell_unused(const splat_line *line)
 
 /* ---------------------------------------------------------------- what a stage is made with */
 
-/* Whether another value makes another result: what says how to compute, report or save does not. */
+/* True if another value makes another result; options of computing, reporting and saving do not. */
 static bool shapes_result(const splat_line_option *option)
 {
     static const char *const storage[] = {"sh_degree", "sh_storage", "optimizer_storage", "optimize_memory"};
@@ -356,8 +356,8 @@ static void input_difference(const json_t *had, const json_t *wanted, char *reas
     }
 }
 
-/* What an option was by default when stages recorded only what differed from it, for options whose default changed
- * since; else its default. An option that decided in the place of another one then does so still. */
+/* The default of an option in stages that recorded only differences from the defaults, for options whose default
+ * changed since; otherwise the present default. An option that replaces another one then still does so. */
 static const char *unrecorded(const splat_line_option *option, const splat_stage_file *had, const char *usual)
 {
     static const struct {

@@ -7,7 +7,7 @@
 #include "pipeline/stage_file.h"
 #include "pipeline/state.h"
 
-/* What the stages of a run share. */
+/* State shared by the stages of a run. */
 typedef struct splat_pipeline_job {
     const splat_line *line; /* the options of the pipeline */
     splat_pipeline_place at;
@@ -39,7 +39,7 @@ typedef struct splat_pipeline_stage {
 extern const splat_pipeline_stage splat_pipeline_stages[];
 extern const size_t splat_pipeline_n_stages;
 
-/* Whether an option, whose name is copied, takes the stage's place. */
+/* True if an option, whose name is copied, replaces the stage. */
 bool splat_pipeline_is_skipped(const splat_pipeline_stage *stage, const splat_line *line, char name[64]);
 /* A notice for each option that no stage will see. */
 void splat_pipeline_tell_unused(const splat_line *line);

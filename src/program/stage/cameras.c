@@ -16,7 +16,8 @@ typedef struct stage_progress {
     double begin, first; /* when the stage began to move, and how far it was then */
 } stage_progress;
 
-/* False after a stop. What is left is told from the rate of the stage, once it has moved for some seconds. */
+/* Shows the progress; false after a stop. The remaining time follows from the rate of the stage, once it has moved for
+ * some seconds. */
 static bool show(void *user, const char *stage, double fraction)
 {
     stage_progress *p = user;

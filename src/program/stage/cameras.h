@@ -9,7 +9,7 @@
  * Errors: those of splat_cameras_find; STOPPED also where the stop came late or ended a program that was run. */
 splat_status splat_stage_find_cameras(const splat_line *line, const char *source, const char *folder,
                                       splat_cameras_info *info, splat_error *error);
-/* Whether source_path names photos without cameras, or a video. */
+/* True if source_path names photos without cameras, or a video. */
 bool splat_stage_needs_cameras(const splat_line *line);
 /* The folder for the cameras of a run: in `output`, or, when that is NULL, next to what is written by default. Errors:
  * ARGUMENT (too long). */

@@ -41,7 +41,7 @@ static int last_iteration(const splat_line *line, int loaded)
     return from_loaded ? FIRST_ITERATION + last - loaded : last;
 }
 
-/* What the command line alone says. */
+/* Begins with the options of the command line alone. */
 static void begin_train_options(const splat_line *line, int loaded, splat_train_options *options)
 {
     splat_train_options coarse;
@@ -107,8 +107,8 @@ static splat_status choose_exposures(const splat_line *line, const splat_session
     splat_line_put_given(line, &line->train->exposure, sizeof(bool), &options->exposure);
     if (!has && options->exposure && !line->run->start_checkpoint)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
-                          "there is no exposure.json beside the splat, which `exposure` would go on with; train it "
-                          "with `exposure`");
+                          "there is no exposure.json next to the splat, from which `exposure` would continue; train "
+                          "it with `exposure`");
     if (has) splat_say(line->talk, "Exposures: %s%s", path, options->exposure ? "" : ", not used");
     return SPLAT_OK;
 }

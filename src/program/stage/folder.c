@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Whether the last name of a path is "." or "..": with something after it, it would be another name, and hidden. */
+/* True if the last name of a path is "." or "..": with a suffix it would be another name, and hidden. */
 static bool ends_in_dots(const char *path, size_t length)
 {
     size_t begin = length;

@@ -6,11 +6,11 @@
 
 /* Builds "folder/name" in path. Errors: ARGUMENT (too long). */
 splat_status splat_stage_join(char path[SPLAT_STAGE_PATH], const char *folder, const char *name, splat_error *error);
-/* The folder to write: `given`, or, when that is NULL, `name` in a folder next to `beside`, which has the name of that
- * one with `suffix` at its end. Errors: ARGUMENT (too long). */
+/* Chooses the folder to write: `given`, or, if it is NULL, `name` in a folder next to `beside`, with the same name plus
+ * `suffix`. Errors: ARGUMENT (too long). */
 splat_status splat_stage_choose_folder(char path[SPLAT_STAGE_PATH], const char *given, const char *beside,
                                        const char *suffix, const char *name, splat_error *error);
-/* Whether `path` is `folder` or in it, links followed. Absent ones (NULL path too) are not. */
+/* True if `path` is `folder` or in it, with links followed. False for absent ones (and a NULL path). */
 bool splat_stage_lies_in(const char *path, const char *folder);
 /* Why `folder` must not be deleted for `delete_first`. Errors: ARGUMENT. */
 splat_status splat_stage_check_deletable(const char *folder, const char *source_path, const char *start_checkpoint,

@@ -10,9 +10,9 @@
 size_t splat_stage_limit_bytes(const splat_line_limit *limit, const splat_context *context, const splat_line *line);
 /* Gives the context the limit of `vram_limit`, if there is one. Errors: those of splat_context_set_memory_limit. */
 splat_status splat_stage_limit_memory(const splat_line *line, splat_context *context, splat_error *error);
-/* What the line asks of a training, before any plan. */
+/* The options of a training on the line, before any plan. */
 void splat_stage_asked_options(const splat_line *line, splat_train_options *options);
-/* Of these, what is neither set on the line nor elsewhere becomes that of a preset: a strategy, a regularization. */
+/* Takes from a preset (a strategy, a regularization) the options that neither the line nor others set. */
 void splat_stage_apply_preset(const splat_line *line, const splat_train_options *preset, splat_train_options *options);
 /* The same of a training from points: with its strategy, whose defaults those options have that are not set. */
 void splat_stage_asked_steps(const splat_line *line, splat_train_options *options);

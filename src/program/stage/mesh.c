@@ -165,7 +165,7 @@ splat_status splat_stage_check_mesh(const splat_line *line, splat_error *error)
     return read_options(line, &options, error);
 }
 
-/* What is written: a row of paths for each mesh. */
+/* The outputs: a row of paths for each mesh. */
 #define MAX_PATHS 8
 typedef struct mesh_paths {
     char *path[SPLAT_MESH_LEVELS * (MAX_PATHS + 1)]; /* malloc'd */
@@ -208,7 +208,7 @@ static bool is_folder(const char *path)
     return exists || (!strchr(path, ',') && !strchr(slash ? slash + 1 : path, '.'));
 }
 
-/* Where mesh.ply goes, and the mesh under SuGaR's name. */
+/* The folder of mesh.ply, and of the mesh under SuGaR's name. */
 static void default_folder(const splat_line *line, int iteration, char folder[SPLAT_STAGE_PATH])
 {
     size_t length = line->output->path ? strlen(line->output->path) : 0;
@@ -219,7 +219,7 @@ static void default_folder(const splat_line *line, int iteration, char folder[SP
         snprintf(folder, SPLAT_STAGE_PATH, "%s/mesh/iteration_%d", line->model->model_path, iteration);
 }
 
-/* What SuGaR's name says of the splat: that of its coarse training's folder, or the iteration. */
+/* The splat's part of SuGaR's name: that of its coarse training's folder, or the iteration. */
 static void name_splat(const splat_line *line, int iteration, char text[160])
 {
     static const char coarse[] = "sugarcoarse_";
@@ -237,7 +237,7 @@ static void name_splat(const splat_line *line, int iteration, char text[160])
         snprintf(text, 160, "3Dgs%d", iteration);
 }
 
-/* SuGaR's name beside mesh.ply, where -o says nothing. What SuGaR has no name for gets none. */
+/* Adds SuGaR's name next to mesh.ply, if there is no -o. Meshes without a name in SuGaR get none. */
 static splat_status add_sugar_path(mesh_paths *paths, const splat_line *line, const splat_mesh_extract_options *options,
                                    int iteration, const char *level, splat_error *error)
 {
@@ -254,7 +254,8 @@ static splat_status add_sugar_path(mesh_paths *paths, const splat_line *line, co
     return length < (int)sizeof text ? add_path(paths, text, error) : fail_too_long(folder, error);
 }
 
-/* Of one mesh: the words of `output`, with commas between, or mesh.ply in the model folder; then SuGaR's name. */
+/* Adds the paths of one mesh: the words of `output`, separated by commas, or mesh.ply in the model folder; then SuGaR's
+ * name. */
 static splat_status add_row(mesh_paths *paths, const splat_line *line, const splat_mesh_extract_options *options,
                             int iteration, size_t mesh, splat_error *error)
 {

@@ -36,7 +36,7 @@ static void measure_rate(splat_step_progress *progress, int iteration, double no
     progress->last_iteration = iteration;
 }
 
-/* "42s", "14m", "1h02m": seconds would only flicker beside minutes. */
+/* "42s", "14m", "1h02m": with minutes, seconds would only flicker. */
 static const char *short_duration(double seconds, char text[32])
 {
     if (seconds >= 60 && seconds < 3570)

@@ -27,7 +27,7 @@ bool splat_step_progress_show(splat_step_progress *progress, const splat_step_in
 /* The rate is measured from here on: after the first step, and after an evaluation or a save. */
 void splat_step_progress_resume(splat_step_progress *progress, int iteration);
 
-/* What is counted: "mesh: reconstructing, 40%", "measuring test views: 3/12". */
+/* The counted work: "mesh: reconstructing, 40%", "measuring test views: 3/12". */
 typedef struct splat_counter {
     const splat_talk *talk;
     const char *what;

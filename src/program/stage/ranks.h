@@ -14,7 +14,7 @@ splat_status splat_ranks_count_gpus(splat_line *line, splat_error *error);
  * NULL without. Errors: those of splat_workers_start. */
 splat_status splat_ranks_start_gpus(const splat_line *line, splat_scene *scene, splat_train_options *options,
                                     splat_workers **workers, splat_error *error);
-/* Whether this process does what rank 0 orders. */
+/* True if this process executes the orders of rank 0. */
 bool splat_ranks_is_worker(const splat_line *line);
 /* A line each, where there are several: what they did, and how even it was. */
 void splat_ranks_say(const splat_talk *talk, const splat_rank_info *ranks, size_t n);

@@ -31,7 +31,7 @@ static int iterations_of(const splat_line *line)
 
 /* ---------------------------------------------------------------- options */
 
-/* What the line alone says. */
+/* Begins with the options of the line alone. */
 static splat_status begin_train_options(const splat_line *line, splat_train_options *options, splat_error *error)
 {
     splat_train_options refine;

@@ -125,7 +125,7 @@ static splat_status read_config(splat_session *session, const splat_line *line, 
                       source, path);
 }
 
-/* Whether folder/name exists; its path. */
+/* True if folder/name exists; its path. */
 static bool has_file(const char *folder, const char *name, char path[SPLAT_STAGE_PATH])
 {
     return splat_stage_join(path, folder, name, NULL) == SPLAT_OK && splat_path_exists(path);

@@ -1,4 +1,4 @@
-/* What a command opens: the context, and a splat with the scene that it belongs to. */
+/* The inputs of a command: the context, and a splat with its scene. */
 #ifndef SPLAT_STAGE_SESSION_H
 #define SPLAT_STAGE_SESSION_H
 
@@ -24,9 +24,9 @@ typedef struct splat_session {
     splat_line_outcome *outcome; /* NULL: nobody asks */
 } splat_session;
 
-/* Whether `backend` names the CPU. */
+/* True if `backend` names the CPU. */
 bool splat_stage_names_cpu(const splat_line *line);
-/* What `backend`, `gpu`, `threads`, `simd` and the like ask for; the log goes to line->talk. */
+/* The options of `backend`, `gpu`, `threads`, `simd` and the like; the log goes to line->talk. */
 splat_context_options splat_stage_context_options(const splat_line *line);
 /* The context of these, under `vram_limit`. Errors: those of splat_context_create; MEMORY. */
 splat_status splat_stage_create_context(const splat_line *line, splat_context **context, splat_error *error);
@@ -42,7 +42,7 @@ splat_status splat_stage_open_training_lpips(const splat_line *line, splat_conte
                                              splat_lpips **lpips, splat_error *error);
 /* Notes the memory of a context that is about to be closed. NULL outcome or context: nothing to note. */
 void splat_stage_note_memory(splat_line_outcome *outcome, const splat_context *context);
-/* Whether a folder has, or is about to have, what train writes: cfg_args, splats or checkpoints. */
+/* True if a folder has, or is about to have, the files of train: cfg_args, splats or checkpoints. */
 bool splat_stage_is_model_folder(const char *folder);
 
 /* Finds the PLY by model_path and `iteration`, or by `ply`; in a folder without one the newest checkpoint. Fills ply

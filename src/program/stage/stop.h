@@ -24,8 +24,8 @@ int splat_stop_number(const splat_stop *stop);
 void splat_stop_begin_training(splat_stop *stop, splat_trainer *trainer, splat_comm *ranks);
 void splat_stop_begin_cameras(splat_stop *stop);
 void splat_stop_end_work(splat_stop *stop);
-/* What a process ends with: 0; 2: other options are needed; 3: checkpoints could not be written; after a stop 128 + the
- * signal's number; 1. */
+/* The exit code of a process: 0; 2: other options are needed; 3: checkpoints could not be written; after a stop 128 +
+ * the signal's number; 1. */
 int splat_stop_exit_code(const splat_stop *stop, splat_status status);
 
 #endif

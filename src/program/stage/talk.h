@@ -38,7 +38,7 @@ void splat_notice(const splat_talk *talk, const char *format, ...) SPLAT_PRINTF(
 void splat_warn(const splat_talk *talk, const char *format, ...) SPLAT_PRINTF(2, 3);
 /* An error that does not end the work. */
 void splat_tell_error(const splat_talk *talk, const splat_error *error);
-/* Whether the caller's splat_stop asks to stop. */
+/* True if the caller's splat_stop asks to stop. */
 bool splat_talk_stops(const splat_talk *talk);
 /* The splat_log_function of a context, whose user is the splat_talk. */
 void splat_talk_log(void *talk, splat_log_level level, const char *message);

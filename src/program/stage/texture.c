@@ -12,7 +12,7 @@
 
 #define MAX_PATHS 8
 
-/* What is read and what is written. */
+/* The paths that are read and written. */
 typedef struct texture_paths {
     char mesh[SPLAT_STAGE_PATH], words[SPLAT_STAGE_PATH];
     const char *outputs[MAX_PATHS];

@@ -83,7 +83,7 @@ static void on_evaluation(splat_training_report *r, const splat_event *event, in
     r->psnr_iteration = iteration;
 }
 
-/* What the viewer does with an event; a pause is no time of training. */
+/* Passes an event to the viewer; a pause does not count as training time. */
 static void show_event(splat_training_report *r, const splat_event *event)
 {
     const double begin = splat_seconds();
@@ -122,7 +122,7 @@ static void on_event(void *user, const splat_event *event)
     show_event(user, event);
 }
 
-/* The blocks' peak, in evaluations too, and what the driver holds beside them. */
+/* Prints the blocks' peak, with evaluations, and the driver's memory outside of them. */
 static void print_memory(const splat_training_report *r)
 {
     splat_memory_info memory;
@@ -353,7 +353,7 @@ static splat_status train(splat_training *j, const splat_line *line, splat_error
     return status;
 }
 
-/* What rank 0 orders, until it ends. */
+/* Executes the orders of rank 0, until it ends. */
 static splat_status serve(splat_training *j, const splat_line *line, splat_error *error)
 {
     begin_stop(j, line);

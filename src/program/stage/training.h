@@ -7,7 +7,7 @@
 #include "stage/progress.h"
 #include "stage/session.h"
 
-/* What the run reports. */
+/* The report of the run. */
 typedef struct splat_training_report {
     splat_talk *talk; /* NULL: silence */
     splat_step_progress progress;

@@ -1,4 +1,4 @@
-/* The viewer beside a training: its address, and which training it shows. */
+/* The viewer during a training: its address, and the training that it shows. */
 #include "stage/viewer.h"
 
 #include "stage/session.h"
@@ -16,12 +16,12 @@ static void tell_sibr(const splat_line *line, const splat_viewer *viewer)
     const int port = splat_viewer_get_sibr_port(viewer);
     if (port >= 0)
         splat_notice(line->talk,
-                     "SIBR's viewers: --ip %s --port %d; there is no token: whoever reaches it may look, and hold a "
-                     "training",
+                     "SIBR's viewers: --ip %s --port %d; there is no token: everyone who reaches it may look, and "
+                     "hold a training",
                      host, port);
 }
 
-/* Where to look, and how from another machine. */
+/* Prints the address, and the way to it from another machine. */
 void splat_stage_tell_viewer(const splat_line *line, const splat_viewer *viewer)
 {
     char host[256] = "";
@@ -34,7 +34,7 @@ void splat_stage_tell_viewer(const splat_line *line, const splat_viewer *viewer)
         splat_notice(line->talk, "from another machine: ssh -L %d:127.0.0.1:%d %s, then the same address there", port,
                      port, host[0] ? host : "HOST");
     else
-        splat_notice(line->talk, "whoever reaches %s and knows the token may look; nothing is encrypted",
+        splat_notice(line->talk, "everyone who reaches %s and has the token may look; nothing is encrypted",
                      line->viewer->host);
 }
 

@@ -29,7 +29,7 @@ struct splat_viewer_client {
     splat_viewer *viewer;
     uint64_t number;           /* from 1 on */
     pthread_cond_t changed;    /* a picture has come or cannot be made, figures are new, or it is the end */
-    bool reads_figures;        /* figures of the training: `told` grows */
+    bool reads_figures;        /* receives the figures of the training (`told` grows) */
     bool is_closing, is_dead;  /* dead: nothing can be sent any more */
     bool sees;                 /* what it shows can be seen: pictures are made again as the model changes */
     bool has_wish, in_flight;  /* in flight: being rendered, encoded, sent, or not acknowledged */

@@ -96,7 +96,7 @@ typedef struct page {
     splat_viewer_client client;
     splat_viewer_wire wire;
     pthread_t sender;
-    double told_at;            /* time at which client.told was sent */
+    double told_at;            /* time at which `client.told` was sent */
     double second;             /* when the second began in which ... */
     int n_messages;            /* ... so many messages came */
 } page;

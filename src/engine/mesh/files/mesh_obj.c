@@ -275,7 +275,7 @@ static splat_status write_obj(const char *path, const splat_mesh *mesh, const sp
 const splat_mesh_file_format splat_mesh_format_obj = {
     .name = "OBJ",
     .ending = ".obj",
-    .description = "Wavefront text, colours after the coordinates or a texture beside it",
+    .description = "Wavefront text, colours after the coordinates or a texture next to it",
     .read = read_obj,
     .write = write_obj,
 };

@@ -107,7 +107,7 @@ static int check_off(splat_backend *backend)
     run(backend, &t, 2, 12, again);
     TEST_CHECK(failures, memcmp(means, again, sizeof means) == 0, "the same step moves otherwise");
     run(backend, &t, 2, 13, again);
-    TEST_CHECK(failures, memcmp(means, again, sizeof means) != 0, "two steps move alike");
+    TEST_CHECK(failures, memcmp(means, again, sizeof means) != 0, "two steps move the same");
     t.g.p.scales[4] = NAN, t.g.p.rotations[10] = INFINITY, t.g.p.scales[12] = 80; /* of 1, 2 and 4 */
     run(backend, &t, 2, 12, again);
     for (size_t i = 0; i < 5; i++)

@@ -94,12 +94,12 @@ static int check_depth(splat_backend *backend, test_scene *scene, const test_res
     test_result r = test_result_make(backend, scene);
     ref_raster_depth_f32(spec->n, scene->splats, spec->width, spec->height, scene->jitter, maps[0], maps[1]);
     for (size_t ch = 0; ch < 3; ch++)
-        failures += compare_plane(scene, "a colour beside depths", r.image + ch * scene->n_pixels,
+        failures += compare_plane(scene, "a colour with depths", r.image + ch * scene->n_pixels,
                                   plain->image + ch * scene->n_pixels);
-    failures += compare_plane(scene, "transmittance beside depths", r.transmittance, plain->transmittance);
+    failures += compare_plane(scene, "transmittance with depths", r.transmittance, plain->transmittance);
     for (size_t i = 0; i < scene->n_pixels && failures < 5; i++)
         TEST_CHECK(failures, scene->band[i] || (r.last[i] == plain->last[i] && r.blended[i] == plain->blended[i]),
-                   "%s: what pixel %zu blends beside depths", spec->name, i);
+                   "%s: what pixel %zu blends with depths", spec->name, i);
     for (size_t i = 0; i < scene->n_pixels; i++)
         if (!test_scene_has_depth(scene, i)) r.along[i] = r.inverse[i] = maps[0][i] = maps[1][i] = 0;
     failures += compare_plane(scene, "depth", r.along, maps[0]);

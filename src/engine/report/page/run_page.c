@@ -145,7 +145,7 @@ static void put_head(FILE *out, const splat_run_page *page, const char *name)
         put_tile(out, "at most while evaluating",
                  splat_bytes_format(page->evaluation_peak_bytes, text, sizeof text));
     if (page->overhead_bytes)
-        put_tile(out, "beside them for the driver", splat_bytes_format(page->overhead_bytes, text, sizeof text));
+        put_tile(out, "more for the driver", splat_bytes_format(page->overhead_bytes, text, sizeof text));
     fputs("</div>\n", out);
 }
 

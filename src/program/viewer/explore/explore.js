@@ -51,7 +51,7 @@ export class Explorer {
     this.mesh = null;
   }
 
-  // What has its centre outside a box {low, high} is hidden; null: nothing is.
+  // Hides splats with centres outside of a box {low, high}; null: hides none.
   crop(box) {
     if (this.box) this.mesh.remove(this.box);
     this.box = null;

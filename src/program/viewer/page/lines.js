@@ -1,9 +1,9 @@
 /* ---------------------------------------------------------------- what is drawn over the picture */
 let withCameras = false;
 const pixelScale = () => window.devicePixelRatio || 1;
-/* What the picture has of the page, from its upper left corner on. */
+/* The size of the picture on the page. */
 const area = () => ({ width: $('picture').offsetWidth, height: $('picture').offsetHeight });
-/* Of a point in the world, in pixels of the page; null: behind the camera. */
+/* The place of a point in the world, in pixels of the page; null: behind the camera. */
 function project(p) {
   const { width, height } = area(), f = height / 2 / Math.tan(camera.fov * Math.PI / 360),
     d = add(p, camera.position, -1), z = dot(d, forward());

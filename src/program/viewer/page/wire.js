@@ -1,7 +1,7 @@
 /* ---------------------------------------------------------------- the wire */
 let socket = null, seq = 0, stillTimer = 0, shown = null, ended = false;
 const asked = new Map(); /* when, by seq */
-/* What the browser draws itself stays to be seen: its status line tells it then. */
+/* A picture that the browser draws itself stays visible: the message then goes to its status line. */
 function say(text) { $('message').textContent = text; $('message').hidden = !text || exploring; if (exploring) exploreStatus(); }
 const send = message => { if (socket && socket.readyState === 1) socket.send(JSON.stringify(message)); };
 
@@ -49,7 +49,7 @@ function moved() {
   changed(true);
 }
 
-/* The picture alone, or beside its photo: left and right, on a phone above and below. */
+/* Draws the picture alone, or with its photo: left and right, on a phone above and below. */
 function draw(bitmap) {
   const canvas = $('picture'), pair = isLocked() && beside && photo && photo.view === view, gap = 4;
   const upright = isUpright(), w = bitmap.width, h = bitmap.height;
