@@ -89,9 +89,9 @@ const splat_line_option splat_line_options[] = {
     {"model_path", 'm', "refined_model_path", TEXTURE, BASIC(INPUT), TEXT(model.model_path, "FOLDER|FILE"),
      "the folder that refine wrote, or a mesh ({meshes read})", ""},
     {"gs_output_dir", 'c', "checkpoint_path", MESH_ALONE, BASIC(INPUT), TEXT(model.gs_output_dir, "FOLDER"),
-     "the model folder where -m names none, as SuGaR's scripts say it", ""},
+     "the model folder, if -m is not given; the name in SuGaR's scripts", ""},
     {"iteration", 0, "iteration_to_load", MODEL | EXPORT, BASIC(INPUT), INT(model.iteration, -1, INT_MAX),
-     "which saved iteration of the model folder; -1: the last", NULL},
+     "the saved iteration of the model folder; -1: the last", NULL},
     {"ply", 'c', "input_ply,checkpoint_path", TEXTURE, BASIC(INPUT), TEXT(model.ply, "FILE"),
      "the splat that is bound to the mesh ({splats read})", "that of the folder of -m"},
     {"ply", 0, "input_ply", (MODEL | EXPORT | ALONE(COARSE)) & ~TEXTURE, BASIC(INPUT), TEXT(model.ply, "FILE"),
@@ -103,17 +103,17 @@ const splat_line_option splat_line_options[] = {
     {"mesh", 0, NULL, EVAL, BASIC(INPUT), TEXT(model.mesh_file, "FILE"),
      "measure this mesh ({meshes read}) instead of a splat, over all pixels and over those that it covers", ""},
     {"diffuse_only", 0, NULL, EVAL, ADVANCED(FILTER), FLAG(eval.diffuse_only),
-     "the same colour from everywhere: spherical harmonics of degree 0 alone; the results are those of "
+     "the same colour from all directions: only spherical harmonics of degree 0; the results are named "
      "ours_<iteration>_diffuseonly", NULL},
     {"texture_filter", 0, NULL, RENDER | EVAL | SHEET, ADVANCED(MESH),
      WORD(mesh_draw.filter, splat_mesh_filter, "trilinear|nearest|anisotropic"),
-     "with --mesh: trilinear: mip maps, as programs that show meshes do; nearest: the texel, as SuGaR measures; "
+     "with --mesh: trilinear: mip maps, as in mesh viewers; nearest: the texel, as in SuGaR's measurements; "
      "anisotropic: up to 16 trilinear samples along a slanted pixel", NULL},
     {"supersampling", 0, NULL, RENDER | EVAL | SHEET, ADVANCED(MESH), INT(mesh_draw.supersampling, 1, 8),
      "with --mesh: samples along each side of a pixel", NULL},
     {"start_checkpoint", 0, NULL, ALONE(TRAIN), STAGE(INPUT), TEXT(run.start_checkpoint, "FILE|latest"),
-     "go on from a checkpoint of the same scene, or from a chkpntN.pth of the published trainers; latest: the newest "
-     "readable one in the model folder", ""},
+     "continue from a checkpoint of the same scene, or from a chkpntN.pth of the published trainers; latest: the "
+     "newest readable one in the model folder", ""},
     {"start_checkpoint", 0, NULL, BENCH, STAGE(INPUT), TEXT(run.start_checkpoint, "FILE"),
      "start from a checkpoint of the same scene, or a chkpntN.pth", ""},
 
@@ -122,10 +122,10 @@ const splat_line_option splat_line_options[] = {
     {"model_path", 'm', NULL, BENCH, BASIC(INPUT), TEXT(model.model_path, "FOLDER"),
      "start from the splat of a model folder; the scene, its size and its split are the model's unless given", ""},
     {"from_iteration", 0, NULL, BENCH, BASIC(INPUT), INT(bench.from_iteration, 0, INT_MAX),
-     "with -m: which saved iteration; with --ply: the one that the splat stands for; else: train up to it first",
+     "with -m: the saved iteration; with --ply: the iteration of the splat; else: train up to it first",
      "with -m the last saved one, else 0"},
     {"mode", 0, NULL, BENCH, BASIC(INPUT), CHOICE(bench.mode, "training|data|render"),
-     "what run measures: training steps; decoding and uploading photos; views of a model (-m or --ply)", NULL},
+     "run: measure training steps; or decoding and uploading photos; or views of a model (-m or --ply)", NULL},
 
     /* output */
     {"output", 'o', NULL, BENCH, BASIC(OUTPUT), TEXT(output.path, "FOLDER|FILE.json"),
@@ -133,7 +133,7 @@ const splat_line_option splat_line_options[] = {
     {"max_slowdown", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(bench.max_slowdown, "PERCENT"),
      "compare: exit with 4 when a candidate takes this much more time an iteration, for example 5%", "none"},
     {"quality_tolerance", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(bench.quality_tolerance, "PERCENT"),
-     "compare: exit with 4 when PSNR, SSIM or LPIPS is worse by more than this; report: what its verdicts forgive",
+     "compare: exit with 4 when PSNR, SSIM or LPIPS is worse by more than this; report: the tolerance of its verdicts",
      "compare: none, report: 0.5%"},
     {"model_path", 'm', "result_dir", ALONE(TRAIN), BASIC(OUTPUT), TEXT(model.model_path, "FOLDER"),
      "the model folder to write", "<scene>_output/<experiment name or date_time>"},
@@ -142,32 +142,34 @@ const splat_line_option splat_line_options[] = {
     {"experiment_name", 0, NULL, ALONE(COARSE), ADVANCED(OUTPUT), TEXT(output.experiment_name, "NAME"),
      "the last part of the default model folder", "sugarcoarse_3Dgs..."},
     {"delete_first", 0, NULL, ALONE(TRAIN), ADVANCED(OUTPUT), FLAG(output.delete_first),
-     "delete what lies in the model folder, after the first step; refused for a folder that is none", NULL},
-    {"output", 'o', "output_path", RENDER, BASIC(OUTPUT), TEXT(output.path, "FOLDER"), "where the pictures go",
+     "delete the contents of the model folder, after the first step; refused if it is no model folder", NULL},
+    {"output", 'o', "output_path", RENDER, BASIC(OUTPUT), TEXT(output.path, "FOLDER"), "the folder of the pictures",
      "the model folder"},
     {"output", 'o', "output_ply", EXPORT, BASIC(OUTPUT), TEXT(output.path, "FILE"),
      "the file to write; the end of its name chooses the format: {splats written}",
      "with -m: point_cloud_fused.ply next to the input"},
     {"output", 'o', NULL, SHEET, BASIC(OUTPUT), TEXT(output.path, "FILE"), "the PNG or JPEG to write", ""},
     {"spz_version", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(export.spz_version, "3|4"),
-     "of SPZ files: 3, which most viewers read, or 4, which is newer; y points up in both, and down in a PLY", NULL},
+     "version of SPZ files: 3, which most viewers read, or 4, which is newer; y points up in both, and down "
+     "in a PLY", NULL},
     {"fused", 0, NULL, EXPORT, BASIC(OUTPUT), FLAG(export.fused),
-     "bake the 3D filter into scales and opacities, which is what other viewers read",
+     "bake the 3D filter into scales and opacities, for other viewers",
      "True with -m, False with --ply"},
     {"bboxmin", 'b', NULL, EXPORT, STAGE(OUTPUT), TEXT(surface.bbox_min, "X,Y,Z"),
-     "remove Gaussians with their centres outside a box, whose lower corner this is, in the world; as of mesh", ""},
+     "remove Gaussians with centres outside of a box in the world: its lower corner, as for mesh", ""},
     {"bboxmax", 'B', NULL, EXPORT, STAGE(OUTPUT), TEXT(surface.bbox_max, "X,Y,Z"), "upper corner of that box", ""},
     {"up_axis", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(export.up_axis, "x|y|z|-x|-y|-z"),
      "turn the splat, colours included, until this axis points up", "the scene's"},
     {"scene_up", 0, NULL, EXPORT, ADVANCED(OUTPUT), CHOICE(export.scene_up, "x|y|z|-x|-y|-z"),
-     "the axis that points up in the scene; of COLMAP's mostly -y, of Blender's z", NULL},
+     "the axis that points up in the scene; COLMAP's scenes mostly -y, Blender's z", NULL},
     {"scale", 0, NULL, EXPORT, BASIC(OUTPUT), DOUBLE(export.scale, 1e-9, 1e9),
-     "make the splat so many times as large, about the origin", NULL},
+     "scale the splat by this factor, about the origin", NULL},
     {"views", 0, NULL, SHEET, BASIC(OUTPUT), INT(sheet.n_views, 1, 1000), "rows: evenly spread test views", NULL},
     {"what", 0, NULL, RENDER, BASIC(OUTPUT), TEXT(render.what, "LIST"),
-     "what to write of each view, with commas between: rgb (renders and photos), depth (16-bit PNG, PFM), median (the "
-     "depth where half of the light is gone), normal, alpha, density (Gaussians blended a pixel); with --mesh: rgb "
-     "(colours of the vertices), depth, normal, shaded (gray faces in the light of a lamp at the camera, backs in red)",
+     "the pictures to write of each view, separated by commas: rgb (renders and photos), depth (16-bit PNG, PFM), "
+     "median (the depth where half of the light is gone), normal, alpha, density (Gaussians blended a pixel); with "
+     "--mesh: rgb (colours of the vertices), depth, normal, shaded (gray faces in the light of a lamp at the camera, "
+     "backs in red)",
      "rgb"},
     {"exposure", 0, NULL, RENDER, BASIC(OUTPUT), CHOICE(render.exposure, "neutral|own"),
      "colours of the train views: neutral: as the splat is; own: as their photos were exposed (exposure.json of train "
@@ -178,12 +180,12 @@ const splat_line_option splat_line_options[] = {
      "transforms.json and in sparse/0", ""},
     {"path", 0, "camera_path", RENDER, BASIC(OUTPUT), TEXT(render.camera_path, "FILE"),
      "instead of the scene's views: pictures (of the splat, or --mesh) along a camera path that was saved in the "
-     "viewer's page, as PNGs in the folder of -o, or, where its name ends with .mp4, as a film, by ffmpeg", ""},
+     "viewer's page, as PNGs in the folder of -o, or as a film, by ffmpeg, if the name ends in .mp4", ""},
     {"perturb", 0, NULL, RENDER, ADVANCED(OUTPUT), TEXT(render.perturb, "T,R"),
      "with --random_views: deviation of the position, in distances to the nearest camera, and of the rotation, in "
      "degrees", "0.1,2"},
     {"seed", 0, NULL, RENDER, BASIC(OUTPUT), SEED(render.random_views.seed),
-     "of --random_views: the same seed gives the same views", NULL},
+     "for --random_views: the same seed gives the same views", NULL},
     {"skip_test", 0, NULL, RENDER, ADVANCED(OUTPUT), FLAG(render.skip_test), "leave the test views out", NULL},
 
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(clean, __VA_ARGS__)
@@ -191,7 +193,7 @@ const splat_line_option splat_line_options[] = {
 
     /* cameras of photos */
     {"output", 'o', "output_dir", CAMERAS, BASIC(OUTPUT), TEXT(output.path, "SCENE"),
-     "the scene to write; the same command goes on where it was stopped", ""},
+     "the scene to write; after an interruption the same command continues", ""},
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(cameras, __VA_ARGS__)
 #include "splatsmith/cameras_options.def"
 
@@ -199,29 +201,30 @@ const splat_line_option splat_line_options[] = {
 
     /* the options of training: before and after these, as the help lists them, what the command line adds */
     {"vram_limit", 0, "memory_limit,max_vram", WORK, BASIC(MEMORY), LIMIT(machine.vram_limit, "SIZE|PERCENT|max"),
-     "never hold more than this on the GPU, the driver's context included (8G, 500M, 80%, max: what is free now); on "
-     "the CPU backend the program's own arrays count. The cheapest ways to stay below are chosen and reported",
+     "keep GPU memory below this, with the driver's context (8G, 500M, 80%, max: the free memory); on the CPU backend "
+     "the program's own arrays count. The program chooses and reports the cheapest ways",
      "none"},
     {"regularization_type", 'r', "regularization", COARSE, BASIC(SURFACE),
      CHOICE(coarse.regularization, "dn_consistency|density|sdf|multiview"),
-     "what lays the Gaussians on surfaces: density (their density is that of flat, opaque Gaussians); dn_consistency "
-     "(the same, and normals that agree with the depth); sdf (their distances are those to the rendered depth); "
-     "multiview (flat Gaussians, normals that agree with the depth, and depth and photos that agree between views)",
+     "the losses that lay Gaussians on surfaces: density (their density is that of flat, opaque Gaussians); "
+     "dn_consistency (the same, and normals that agree with the depth); sdf (their distances are those to the rendered "
+     "depth); multiview (flat Gaussians, normals that agree with the depth, and depth and photos that agree between "
+     "views)",
      NULL},
     {"coarse_iterations", 0, NULL, COARSE, ADVANCED(SURFACE), INT(coarse.iterations, 1, 1e8),
-     "where the clock of this stage ends; it begins at 7000 whatever was loaded; 23000 is long. With -i above 7000, "
-     "N above that iteration asks for the steps between", NULL},
+     "last iteration of this stage, which begins at 7000 for any splat; 23000 is long. With -i above 7000 and N above "
+     "that iteration, the steps between are made", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", ALONE(STEPS), BASIC(DENSITY),
      CHOICE(training.strategy, "default|classic|fast|mcmc"),
-     "how Gaussians come and go: default clones, splits and removes them by gradients and opacities, up to what the "
-     "photos tell of, and in the end removes what is nearly transparent; classic, as published, does neither; fast is "
-     "classic up to 300K, in 20000 steps with rates of its own; mcmc keeps a fixed number, moves those that are not "
+     "density control: default clones, splits and removes Gaussians by gradients and opacities, with a cap by the "
+     "pixels of the photos, and removes nearly transparent ones at the end; classic, as published, does neither; fast "
+     "is classic up to 300K, in 20000 steps with rates of its own; mcmc keeps a fixed number, moves those that are not "
      "seen to where others are, and shakes those that are hardly seen", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", PIPELINE, BASIC(DENSITY),
      CHOICE(training.strategy, "default|classic|fast|mcmc"),
-     "how Gaussians of the first stage come and go, as for train", "classic: what meshes were measured with"},
+     "density control of the first stage, as for train", "classic: what meshes were measured with"},
     {"quality", 0, NULL, STEPS, STAGE(DENSITY), CHOICE(training.quality, "normal|high"),
-     "high: the best figures that were measured, for more time; the same as --strategy mcmc", NULL},
+     "high: the best measured figures, in more time; the same as --strategy mcmc", NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, level, group, help, fallback)        \
     LIBRARY_LINE(train, name, field, kind, letter, aliases, commands, level, group, help, fallback)
 #define SPLAT_TRAIN_SHORTHAND(name, commands, level, group, help)                                                      \
@@ -237,7 +240,7 @@ const splat_line_option splat_line_options[] = {
      "with --mode render and --height: pixels of the views, with the field of view of the scene's", "the scene's"},
     {"height", 0, NULL, BENCH, ADVANCED(SCENE), INT(bench.height, 1, 65500), "see --width", "the scene's"},
     {"label", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(bench.label, "NAME"),
-     "run: what compare and report call the result, instead of its folder", "the name of its folder"},
+     "run: the name of the result in compare and report, instead of its folder", "the name of its folder"},
     {"notes", 0, NULL, BENCH, ADVANCED(OUTPUT), TEXT(bench.notes, "TEXT"),
      "run: a sentence that is kept with the result and printed by report", "none"},
     {"stages", 0, NULL, BENCH, BASIC(TRAINING), FLAG(bench.options.stages),
@@ -249,33 +252,33 @@ const splat_line_option splat_line_options[] = {
     {"kernel_size", 'k', NULL, (MODEL | ALONE(COARSE)) & ~TEXTURE, ADVANCED(FILTER), REAL(train.kernel_size, 0, 100),
      "variance of the 2D filter, in square pixels", "the model's"},
     {"render_mode", 0, NULL, MODEL & ~TEXTURE, ADVANCED(FILTER), CHOICE(model.render_mode, "auto|mip|classic"),
-     "mip: the 2D Mip filter; classic: 3DGS's fixed dilation; auto: what the PLY was trained for", NULL},
+     "mip: the 2D Mip filter; classic: 3DGS's fixed dilation; auto: the mode of the PLY's training", NULL},
 
     /* coarse training; -i, -r, -n and -e are SuGaR's letters */
     {"model_path", 'c', "checkpoint_path,gs_output_dir", ALONE(COARSE), BASIC(INPUT), TEXT(model.model_path, "FOLDER"),
      "the model folder of the splat to begin with", ""},
     {"iteration", 'i', "iteration_to_load", ALONE(COARSE), BASIC(INPUT), INT(model.iteration, -1, INT_MAX),
-     "which saved iteration of it; -1: the last", NULL},
+     "its saved iteration; -1: the last", NULL},
     {"start_checkpoint", 0, "resume_checkpoint", ALONE(COARSE), STAGE(INPUT), TEXT(run.start_checkpoint, "FILE|latest"),
-     "go on from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
+     "continue from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
     {"output", 'o', "output_dir", ALONE(COARSE), BASIC(OUTPUT), TEXT(output.path, "FOLDER"),
      "the model folder to write", "<model>_mesh/<experiment name or sugarcoarse_3Dgs...>"},
     {"export_ply", 0, NULL, COARSE, ADVANCED(OUTPUT), FLAG(coarse.export_ply),
-     "save the splat as a PLY in the end; without it a checkpoint stands for it", "True"},
+     "save the splat as a PLY at the end; False: save a checkpoint instead", "True"},
     {"use_gradient_checkpointing", 0, NULL, COARSE, IGNORED_FLAG,
-     "no graph of operations is kept, so there is nothing to compute twice", NULL},
+     "there is no graph of operations, so nothing is computed twice", NULL},
 
     /* refinement; -m, -c, -g, -f, -n, -b and -B are SuGaR's letters */
     {"mesh", 'm', "mesh_path", REFINE, BASIC(INPUT), TEXT(model.mesh_file, "FILE|FOLDER"),
      "the mesh to begin with ({meshes read}); with --deform the folder of a refinement", ""},
     {"gs_output_dir", 'c', "checkpoint_path", REFINE, BASIC(INPUT), TEXT(model.gs_output_dir, "FOLDER|FILE"),
-     "the splat that the mesh was made of ({splats read}): colours of a mesh without any are those of its nearest "
-     "Gaussians; a model folder says the scene, the size of its photos and its split, too",
+     "the splat that the mesh was made of ({splats read}): gives its colours to a mesh without colours; a model folder "
+     "also gives the scene, the size of its photos and its split, too",
      "none: such a mesh is grey"},
     {"iteration", 'i', "iteration_to_load", REFINE, BASIC(INPUT), INT(model.iteration, -1, INT_MAX),
-     "which saved iteration of -c, with --deform of -m; -1: the last", NULL},
+     "the saved iteration of -c, with --deform of -m; -1: the last", NULL},
     {"start_checkpoint", 0, "resume_checkpoint", REFINE, STAGE(INPUT), TEXT(run.start_checkpoint, "FILE|latest"),
-     "go on from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
+     "continue from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
     {"deform", 0, "edited_mesh", REFINE, BASIC(INPUT), TEXT(refine.deform, "FILE"),
      "train nothing: the Gaussians of a refinement follow this edited mesh, with the same vertices and faces in the "
      "same order, and -o names the splat to write ({splats written})", ""},
@@ -303,20 +306,20 @@ const splat_line_option splat_line_options[] = {
     {"gs_output_dir", 'c', "checkpoint_path", PIPELINE, BASIC(INPUT), TEXT(model.gs_output_dir, "FOLDER|FILE"),
      "an existing splat, instead of training one: its model folder, a PLY or a checkpoint", ""},
     {"iteration", 'i', "iteration_to_load", PIPELINE, ADVANCED(INPUT), INT(model.iteration, -1, INT_MAX),
-     "with -c FOLDER: which saved iteration of it; -1: the last", NULL},
+     "with -c FOLDER: its saved iteration; -1: the last", NULL},
     {"coarse_checkpoint", 0, NULL, PIPELINE, STAGE(INPUT), TEXT(pipeline.coarse_checkpoint, "FOLDER|FILE"),
      "the result of a coarse training, instead of the stages up to it", ""},
     {"output", 'o', "output_dir", PIPELINE, BASIC(OUTPUT), TEXT(output.path, "FOLDER"),
-     "where the stages have their folders", "<scene>_output/<experiment name or pipeline>"},
+     "the folder of all stages", "<scene>_output/<experiment name or pipeline>"},
     {"experiment_name", 0, NULL, PIPELINE, ADVANCED(OUTPUT), TEXT(output.experiment_name, "NAME"),
      "the last part of the default folder", "pipeline"},
     {"delete_first", 0, NULL, PIPELINE, ADVANCED(OUTPUT), FLAG(output.delete_first), "run every stage again", NULL},
     {"skip_training", 0, NULL, PIPELINE, ADVANCED(TRAINING), FLAG(pipeline.skip_training),
-     "train no splat; needs -c or --coarse_checkpoint, which say so by themselves, too", NULL},
+     "train no splat; needs -c or --coarse_checkpoint, which imply it", NULL},
     {"skip_coarse", 0, NULL, PIPELINE, ADVANCED(TRAINING), FLAG(pipeline.skip_coarse),
-     "make the mesh from the splat as it was trained", NULL},
+     "make the mesh from the trained splat, without coarse training", NULL},
     {"skip_refine", 0, "skip_refinement", PIPELINE, BASIC(TRAINING), FLAG(pipeline.skip_refine),
-     "bind no Gaussians to the mesh: the texture is that of the mesh as it was made", NULL},
+     "bind no Gaussians to the mesh: texture the extracted mesh", NULL},
     {"skip_texture", 0, NULL, PIPELINE, BASIC(TRAINING), FLAG(pipeline.skip_texture), "end before the texture", NULL},
     {"iterations", 0, "max_steps,iter,total_train_iters,gs_iterations", PIPELINE, BASIC(TRAINING),
      INT(train.iterations, 1, 1e8), "training steps of the first stage", "7000"},
@@ -335,9 +338,9 @@ const splat_line_option splat_line_options[] = {
     {"fragmentation", 0, NULL, WORK, ADVANCED(MEMORY), CHOICE(machine.fragmentation, "aggressive|normal|minimal"),
      "how eagerly unused memory goes back to the driver", NULL},
     {"gaussians", 0, NULL, PLAN, BASIC(MEMORY), COUNT(plan.n_gaussians, 0, 4e9),
-     "the number to plan for; 0: --target_gaussian_count, or an estimate from the scene's points", NULL},
+     "number of Gaussians to plan for; 0: --target_gaussian_count, or an estimate from the scene's points", NULL},
     {"gaussians", 0, NULL, BENCH, BASIC(MEMORY), COUNT(plan.n_gaussians, 0, 4e9),
-     "split Gaussians until there are N before measuring; 0: as they are", NULL},
+     "split Gaussians until there are N before measuring; 0: do not split", NULL},
     {"device_memory", 0, NULL, PLAN, BASIC(MEMORY), LIMIT(plan.device_memory, "SIZE"),
      "plan for a card with this much memory instead of the one found", ""},
     {"sh_degree", 0, NULL, (MODEL | EXPORT | ALONE(COARSE)) & ~TEXTURE, ADVANCED(MEMORY),
@@ -346,25 +349,26 @@ const splat_line_option splat_line_options[] = {
 
     /* mesh */
     {"output", 'o', "mesh_output,mesh_output_dir", MESH_ALONE, BASIC(OUTPUT), TEXT(output.path, "FILE,...|FOLDER"),
-     "what to write: {meshes written}, several with commas between; with several levels the names get _level03 and "
-     "so on; in a FOLDER mesh.ply and, where there is one, SuGaR's name", "mesh/iteration_N in the model folder"},
+     "the meshes to write: {meshes written}, several separated by commas; with several levels the names get _level03 "
+     "and so on; for a FOLDER mesh.ply and SuGaR's name, if there is one", "mesh/iteration_N in the model folder"},
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(mesh, __VA_ARGS__)
 #include "splatsmith/mesh_options.def"
     {"use_marching_cubes", 0, NULL, MESH, ADVANCED(MESH), FLAG(surface.use_marching_cubes),
      "the same as --method marching_cubes", NULL},
     {"surface_level", 'l', "surface_levels", MESH, STAGE(MESH), TEXT(surface.levels, "X,..."),
-     "level, marching_cubes: that density, above 0 and below 1; several with commas between make a mesh each", "0.3"},
+     "level, marching_cubes: the density of the surface, above 0 and below 1; several, separated by commas, make a "
+     "mesh each", "0.3"},
     {"use_centers_to_extract_mesh", 0, NULL, MESH, ADVANCED(MESH), FLAG(surface.use_centers),
      "the same as --points centers", NULL},
     {"use_vanilla_3dgs", 0, NULL, MESH, ADVANCED(MESH), FLAG(surface.use_vanilla_3dgs),
-     "the splat was not trained further: SuGaR's file name says so; the mesh is the same", NULL},
+     "the splat has no coarse training; this changes only SuGaR's file name", NULL},
     {"remove_floaters", 0, NULL, MESH | EXPORT, STAGE(MESH), FLAG(surface.remove_floaters),
-     "first remove Gaussians in free space: those that at least three training views, and more than see them on a "
-     "surface, look through at a surface that views agree on", NULL},
+     "first remove Gaussians in free space: at least three training views, and more than see them on a surface, look "
+     "through them at a surface on which views agree", NULL},
     {"min_views", 0, NULL, EXPORT, BASIC(OUTPUT), INT(export.min_views, 0, 100000),
-     "remove Gaussians that fewer training views show, in a pixel that they give 1/255 at least; 0: none", NULL},
+     "remove Gaussians that fewer training views show (in some pixel with at least 1/255 of its light); 0: none", NULL},
     {"bboxmin", 'b', NULL, MESH | REFINE, STAGE(MESH), TEXT(surface.bbox_min, "X,Y,Z"),
-     "lower corner of the foreground, in the world; with --background False nothing lies outside",
+     "lower corner of the foreground, in the world; with --background False the mesh ends there",
      "the scene's extent around the cameras"},
     {"bboxmax", 'B', NULL, MESH | REFINE, STAGE(MESH), TEXT(surface.bbox_max, "X,Y,Z"),
      "upper corner of the foreground", "the scene's extent around the cameras"},
@@ -373,7 +377,7 @@ const splat_line_option splat_line_options[] = {
 
     /* texture */
     {"output", 'o', NULL, TEXTURE, BASIC(OUTPUT), TEXT(output.path, "FILE,..."),
-     "what to write: .glb, .obj, .ply; several with commas between", "textured.glb in the folder of -m"},
+     "the files to write: .glb, .obj, .ply; several separated by commas", "textured.glb in the folder of -m"},
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(texture, __VA_ARGS__)
 #include "splatsmith/texture_options.def"
 
@@ -388,10 +392,10 @@ const splat_line_option splat_line_options[] = {
     {"checkpoint_iterations", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING), INTS(run.checkpoint_iterations),
      "write a checkpoint for --start_checkpoint after these steps", ""},
     {"checkpoint_interval", 0, NULL, TRAIN | COARSE | REFINE, BASIC(SAVING), INT(run.checkpoint_interval, 0, INT_MAX),
-     "write a checkpoint every N steps and keep the newest two; 0: none; the second in a row that cannot be written "
-     "ends the run with exit code 3", NULL},
+     "write a checkpoint every N steps and keep the newest two; 0: none; if two in a row cannot be written, the run "
+     "ends with exit code 3", NULL},
     {"enable_lpips", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, STAGE(SAVING), FLAG(lpips.enable),
-     "measure LPIPS too, when there are weights for it", "True, but for trainings with --vram_limit"},
+     "also measure LPIPS, if its weights are found", "True, but for trainings with --vram_limit"},
     {"lpips_net", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, ADVANCED(SAVING),
      CHOICE(lpips.options.net, "vgg|alex|squeeze"),
      "the network of LPIPS", NULL},
@@ -408,7 +412,7 @@ const splat_line_option splat_line_options[] = {
      "write curves, histograms and pictures for TensorBoard into the model folder", "True"},
     {"tensorboard_tags", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING),
      CHOICE(run.tensorboard_tags, "default|upstream"),
-     "their names: default has everything, upstream is what the published trainer writes", NULL},
+     "names of the curves: default has all, upstream has those of the published trainer", NULL},
     {"report", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING), FLAG(run.report),
      "write report.html when the run ends: curves, views, memory, times, settings; and history.jsonl meanwhile",
      "True"},
@@ -435,32 +439,32 @@ const splat_line_option splat_line_options[] = {
      "where to compute", "auto"},
     {"gpu", 0, NULL, WORK, BASIC(MACHINE), INT(machine.context.gpu, 0, 1023), "which GPU", NULL},
     {"deterministic", 0, NULL, WORK, ADVANCED(MACHINE), FLAG(machine.context.deterministic),
-     "on a GPU: the same bytes on every run, at some cost; on the CPU always so", NULL},
+     "on a GPU: the same bytes on every run, more slowly; the CPU always gives the same bytes", NULL},
     {"threads", 0, NULL, WORK | INFO | MESH_REPORT | CAMERAS, ADVANCED(MACHINE), INT(machine.context.threads, 0, 4096),
      "CPU threads; the result does not depend on it", "all"},
     {"simd", 0, NULL, WORK | INFO, ADVANCED(MACHINE), CHOICE(machine.context.simd, "auto|avx512|avx2|c"),
      "instruction set of the CPU", "auto"},
 
     {"gpus", 0, NULL, TRAIN | COARSE | BENCH | PLAN, STAGE(MACHINE), TEXT(machine.gpus, "N|all"),
-     "train on N GPUs of this host, from --gpu on: each has a part of the Gaussians, and a step is of N photos "
+     "train on N GPUs of this host, from --gpu on: each has a part of the Gaussians, and a step trains on N photos "
      "(with --backend cpu N threads stand for GPUs; mpirun -n N starts processes instead); pipeline: its stages train "
-     "and coarse; plan: what each of N would hold", NULL},
+     "and coarse; plan: the memory of each of N", NULL},
 
     /* view */
     {"port", 0, "viewer", VIEW, BASIC(MACHINE), INT(viewer.port, 0, 65535),
-     "the port of the page; 0: any that is free", "8080, or the next one that is not busy"},
+     "the port of the page; 0: any free port", "8080, or the next one that is not busy"},
     {"viewer", 0, NULL, TRAIN | COARSE | REFINE, BASIC(MACHINE), PORT(page.port, "8080"),
-     "show the splat in a browser while it is trained, at this port (0: any that is free; without a port: 8080, or "
-     "the next one that is not busy)",
+     "show the splat in a browser while it is trained, at this port (0: any free port; without a port: 8080, or the "
+     "next free one)",
      "not shown"},
     {"sibr", 0, NULL, VIEW | TRAIN | COARSE | REFINE, ADVANCED(MACHINE), PORT(viewer.sibr_port, "6009"),
-     "listen for the network viewers of the original 3D Gaussian splatting (SIBR), at this port (0: any that is free; "
-     "without a port: 6009, or the next one that is not busy); "
-     "their protocol knows no token: who reaches the port may look and hold the training", "not listened for"},
+     "listen for the network viewers of the original 3D Gaussian splatting (SIBR), at this port (0: any free port; "
+     "without a port: 6009, or the next free one); their protocol has no token: everyone who reaches the port may look "
+     "and hold the training", "not listened for"},
     {"viewer_budget", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MACHINE), DOUBLE(page.budget, 0.1, 100),
-     "percent of the time of the training that pictures of --viewer and --sibr may take while somebody looks", NULL},
+     "percent of the training time for pictures of --viewer and --sibr while a client looks", NULL},
     {"viewer_stay", 0, NULL, ALONE(TRAIN | COARSE | REFINE), ADVANCED(MACHINE), FLAG(page.stay),
-     "after the training go on showing its splat, until Ctrl-C",
+     "continue to show the splat after the training, until Ctrl-C",
      "True in a terminal where a page is open at the end, or none ever was; else False"},
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(viewer, __VA_ARGS__)
 #include "splatsmith/viewer_options.def"
@@ -480,19 +484,19 @@ const splat_line_option splat_line_options[] = {
     /* general */
     {"quiet", 'q', NULL, TALKING, BASIC(GENERAL), FLAG(general.quiet), "print nothing but errors", NULL},
     {"reference", 0, "ground_truth", MESH_REPORT, BASIC(INPUT), TEXT(mesh_report.options.reference, "FILE"),
-     "the true surface, a mesh or points ({meshes read}): measure distances to it and from it; to points they are "
-     "longer by what lies between points", ""},
+     "the true surface, a mesh or points ({meshes read}): measure distances to it and from it; distances to points are "
+     "longer by the gaps between points", ""},
     {"reference_points", 0, NULL, MESH_REPORT, BASIC(INPUT), TEXT(mesh_report.options.reference_points, "FILE"),
-     "points of the true surface that the mesh ought to reach, such as those that photos show: completeness is theirs, "
-     "in all and for each value of a property subset; precision stays that of --reference", ""},
+     "points of the true surface that the mesh must reach, such as those visible in photos: completeness counts these "
+     "points, in all and for each value of a property subset; precision still uses --reference", ""},
     {"reference_margin", 0, NULL, MESH_REPORT, ADVANCED(INPUT), DOUBLE(mesh_report.options.reference_margin, -1, 1e6),
      "compare the mesh inside the reference's box, grown on every side by this part of its diagonal, so that a sky "
      "that the reference lacks does not count; -1: all of the mesh", NULL},
     {"samples", 0, NULL, MESH_REPORT, BASIC(GENERAL), COUNT(mesh_report.options.n_samples, 1, 1e9),
-     "points drawn on the surfaces that distances are measured from", NULL},
+     "points drawn on the surfaces for the distances", NULL},
     {"seed", 0, NULL, MESH_REPORT, BASIC(GENERAL), SEED(mesh_report.options.seed), "of those points", NULL},
     {"thresholds", 0, NULL, MESH_REPORT, BASIC(GENERAL), TEXT(mesh_report.thresholds, "X,..."),
-     "distances, in scene units, that precision, completeness and F-score are counted at; at most 8",
+     "distances, in scene units, for precision, completeness and F-score; at most 8",
      "0.005,0.01,0.02,0.05 where points have subsets, else 0.25, 0.5, 1 and 2 % of the reference's diagonal"},
     {"json", 0, NULL, MESH_REPORT, BASIC(OUTPUT), TEXT(mesh_report.json, "FILE"), "write the figures as JSON", ""},
     {"tensorboard", 0, NULL, MESH_REPORT, BASIC(OUTPUT), TEXT(mesh_report.tensorboard, "FOLDER"),
@@ -500,12 +504,12 @@ const splat_line_option splat_line_options[] = {
     {"step", 0, NULL, MESH_REPORT, ADVANCED(OUTPUT), INT(mesh_report.step, 0, INT_MAX),
      "the step of those events", NULL},
     {"help", 'h', NULL, ALL, BASIC(GENERAL), HELP(general.help),
-     "print this help; all: with every option, also those that few people need", ""},
+     "print this help; all: with every option", ""},
 
     /* options of other trainers that scripts pass along */
     {"antialiasing", 0, NULL, TRAIN, IGNORED_FLAG, "the Mip filters are always on", NULL},
     {"antialiasing", 0, NULL, MODEL | EXPORT, IGNORED_FLAG,
-     "the model says how it is filtered; see --render_mode", NULL},
+     "the model's file has the mode; see --render_mode", NULL},
     {"ray_jitter", 0, NULL, MODEL | EXPORT, IGNORED_FLAG, "only training samples inside pixels", NULL},
     {"resample_gt_image", 0, NULL, MODEL | EXPORT, IGNORED_FLAG, "only training samples inside pixels", NULL},
     {"sample_more_highres", 0, NULL, MODEL | EXPORT, IGNORED_FLAG, "only training chooses views", NULL},
@@ -513,11 +517,11 @@ const splat_line_option splat_line_options[] = {
     {"split_views", 0, NULL, TRAIN | COARSE | BENCH, IGNORED_FLAG,
      "photos are no longer split: several GPUs or processes have a photo each", NULL},
     {"optimizer_type", 0, NULL, TRAIN, ADVANCED(IGNORED), CHOICE(general.ignored_text, "default"),
-     "there is one, Adam", NULL},
-    {"kernel_size", 'k', NULL, EXPORT, IGNORED_TEXT("X"), "the file of the splat holds its 3D filter", NULL},
+     "Adam is the only one", NULL},
+    {"kernel_size", 'k', NULL, EXPORT, IGNORED_TEXT("X"), "the splat's file has its 3D filter", NULL},
     {"white_background", 'w', NULL, EXPORT, IGNORED_FLAG, "a splat is exported without its scene", NULL},
     {"high_dram", 0, NULL, STEPS | MODEL | COARSE | REFINE, IGNORED_FLAG,
-     "--image_cache_gb says how much photos may take", NULL},
+     "--image_cache_gb limits the memory of photos", NULL},
     {"binary_search_iterations", 0, NULL, TRAIN, IGNORED_TEXT("N"),
      "--target_gaussian_count is met exactly, without a search", NULL},
     {"binary_search_max", 0, NULL, TRAIN, IGNORED_TEXT("X"), "--target_gaussian_count is met exactly, without a search",
