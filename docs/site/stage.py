@@ -13,10 +13,10 @@ from markdown import Document, documents
 # none is forgotten.
 MORE, LAB = 'Use', 'Laboratory'
 CONTENTS = [
-    ('Begin', ['docs/install', 'docs/tutorial', 'docs/commands', 'About <README>', 'docs/gallery', 'docs/coming-from']),
+    ('Begin', ['docs/install', 'docs/tutorial', 'docs/commands', 'Overview <README>', 'docs/gallery', 'docs/coming-from']),
     ('Use', ['docs/viewer', 'docs/observing', 'docs/files', 'docs/memory', 'docs/python', 'docs/packaging', 'docs/benchmark',
              'docs/distributed']),
-    ('Reference', ['commands/index', 'api/index']),
+    ('Reference', ['commands/index', 'docs/options', 'api/index']),
     ('Inside', ['docs/method', 'docs/architecture', 'docs/kernels', 'docs/decisions', 'docs/performance',
                 'docs/comparison', 'docs/testing', 'docs/soak']),
     (LAB, ['docs/lab/README']),
@@ -41,7 +41,7 @@ def targets(root, document):
 
 
 def page_of(entry):
-    """'README' of 'About <README>'"""
+    """'README' of 'Overview <README>'"""
     return entry.rstrip('>').split('<')[-1]
 
 
