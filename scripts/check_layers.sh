@@ -51,7 +51,7 @@ law program/capture base math io
 law program/sample base math io scene
 law program/bench base math io scene model backend ops train report measure run
 law program/viewer base math io scene model backend ops mesh train
-law program/line base io mesh measure bench
+law program/line base io mesh train measure bench
 law program/stage base io report line
 law program/pipeline base model measure line stage
 law program/cli base math io scene model mesh texture train distributed report measure run surface backend ops bench \

@@ -35,6 +35,13 @@
 #define IGNORED_TEXT(metavar) ADVANCED(IGNORED), TEXT(general.ignored_text, metavar)
 #define IGNORED_FLAG ADVANCED(IGNORED), FLAG(general.ignored_flag)
 
+/* The names of the density strategies, a bar before each. */
+static const char strategies[] = ""
+#define SPLAT_STRATEGY(name) "|" #name
+#include "train/density/strategies.def"
+#undef SPLAT_STRATEGY
+    ;
+
 /* A line of a table of options of splatsmith/, by its kind: `at` is its field in splat_line_parts. The number's range,
  * where none follows, is that of the field's line. */
 #define LIBRARY_LINE(part, name, field, kind, letter, aliases, commands, level, group, help, fallback)                 \
@@ -215,13 +222,13 @@ const splat_line_option splat_line_options[] = {
      "last iteration of this stage, which begins at 7000 for any splat; 23000 is long. With -i above 7000 and N above "
      "that iteration, the steps between are made", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", ALONE(STEPS), BASIC(DENSITY),
-     CHOICE(training.strategy, "default|classic|fast|mcmc"),
+     CHOICE(training.strategy, strategies + 1),
      "density control: default clones, splits and removes Gaussians by gradients and opacities, with a cap by the "
      "pixels of the photos, and removes nearly transparent ones at the end; classic, as published, does neither; fast "
      "is classic up to 300K, in 20000 steps with rates of its own; mcmc keeps a fixed number, moves those that are not "
      "seen to where others are, and shakes those that are hardly seen", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", PIPELINE, BASIC(DENSITY),
-     CHOICE(training.strategy, "default|classic|fast|mcmc"),
+     CHOICE(training.strategy, strategies + 1),
      "density control of the first stage, as for train", "classic: what meshes were measured with"},
     {"quality", 0, NULL, STEPS, STAGE(DENSITY), CHOICE(training.quality, "normal|high"),
      "high: the best measured figures, in more time; the same as --strategy mcmc", NULL},

@@ -9,11 +9,15 @@
  * [n][k-1][3] (coefficient-major), opacities [n] (logit), scales [n][3] (natural logarithm), rotations [n][4] (w, x, y,
  * z). */
 typedef struct splat_torch_gaussians {
-    const splat_torch_tensor *means, *sh_dc, *sh_rest, *opacities, *scales, *rotations;
+#define SPLAT_TENSOR(name, ...) const splat_torch_tensor *name;
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
 } splat_torch_gaussians;
 
 typedef struct splat_torch_steps {
-    int means, sh_dc, sh_rest, opacities, scales, rotations;
+#define SPLAT_TENSOR(name, ...) int name;
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
 } splat_torch_steps;
 
 /* The tensors are still on the disk; splat_torch_tensor_read_f32(checkpoint.file, checkpoint.p.means, out, 3 * n,
