@@ -24,6 +24,7 @@ from .context import Context, Device, MemoryInfo, default_context, devices, vers
 from .errors import (ArgumentError, CheckpointError, DeviceError, Error, FileError, FormatError, InternalError,
                      NumericError, OutOfMemoryError, RankError, Stopped, UnsupportedError)
 from .model import CleanCounts, GeometryMaps, Metrics, Model, ModelInfo, save_png
+from .pipeline import PipelineResult, Progress, Stage, run_pipeline
 from .scene import Photo, Scene, SceneInfo, View, write_sample
 from .training import Event, Loss, Step, Trainer
 from .viewer import Viewer
@@ -34,7 +35,7 @@ __all__ = [
     "ArgumentError", "Array", "ArrayType", "Camera", "CheckpointError", "CleanCounts", "Context", "Device",
     "DeviceError", "Error", "Event", "EventKind", "FileError", "FormatError", "GeometryMaps", "InternalError",
     "LogLevel", "Loss", "MaskMode", "MemoryInfo", "Metrics", "Model", "ModelInfo", "NumericError",
-    "OutOfMemoryError", "Photo", "RankError", "Regularization", "RenderMode", "SampleScene", "Scene", "SceneInfo",
-    "ShStorage", "Step", "Stopped", "Trainer", "Undistort", "UnsupportedError", "View", "ViewSet", "Viewer",
-    "__version__", "c", "default_context", "devices", "library", "save_png", "version", "write_sample",
+    "OutOfMemoryError", "Photo", "PipelineResult", "Progress", "RankError", "Regularization", "RenderMode", "SampleScene", "Scene", "SceneInfo",
+    "ShStorage", "Stage", "Step", "Stopped", "Trainer", "Undistort", "UnsupportedError", "View", "ViewSet", "Viewer",
+    "__version__", "c", "default_context", "devices", "library", "run_pipeline", "save_png", "version", "write_sample",
 ]
