@@ -155,6 +155,8 @@ typedef struct splat_train_options {
                                        training photos, each counted as at least 405,000, and at least one for each
                                        point; 0: no limit. The lower of this and target_gaussian_count holds */
     float late_prune_opacity;       /* 0.05: after densification, Gaussians below this opacity are removed; 0: none */
+    bool free_space;                /* false. Gaussians before half of the depth where the points of a photo begin ask
+                                       for less densification; for COLMAP models with tracks (docs/method.md 10.2) */
     splat_comm *ranks;              /* the ranks that train together (splatsmith/distributed.h). Each has a trainer with
                                        the same scene and options, and its own view in each step
                                        (docs/distributed.md). Borrowed. NULL: one rank */

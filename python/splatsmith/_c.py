@@ -819,6 +819,7 @@ splat_train_options._fields_ = [
     ("sfm_depth_weight", c_float),
     ("pixels_per_gaussian", c_float),
     ("late_prune_opacity", c_float),
+    ("free_space", c_bool),
     ("ranks", POINTER(splat_comm)),
 ]
 splat_step_info._fields_ = [

@@ -135,6 +135,7 @@ class TrainOptions(TypedDict, total=False):
     sfm_depth_weight: float
     pixels_per_gaussian: float
     late_prune_opacity: float
+    free_space: bool
     first_iteration: int
     regularize_after: int
     entropy_factor: float

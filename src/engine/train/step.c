@@ -76,6 +76,11 @@ const uint8_t *splat_step_mask(const splat_trainer *t, const splat_step_view *vi
     return t->scene->dataset.mask_mode == SPLAT_MASKS_ALPHA ? NULL : view->photo.mask;
 }
 
+float splat_step_near_depth(const splat_trainer *t, uint32_t view)
+{
+    return t->options.free_space ? t->scene->dataset.views[view].near_depth : 0;
+}
+
 splat_status splat_step_next_view(splat_trainer *t, int iteration, int stride, splat_step_view *view,
                                   splat_error *error)
 {

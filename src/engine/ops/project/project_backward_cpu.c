@@ -24,9 +24,11 @@ static uint32_t lower_bound(const splat_frame *frame, uint64_t id)
 }
 
 /* docs/method.md 7.1: gradients of the mean in NDC units. */
-static void add_statistics(const splat_statistics *statistics, const uint8_t *mask, const splat_frame *frame,
-                           uint32_t v_begin, uint32_t v_end)
+static void add_statistics(const splat_gradient_sink *sink, const splat_frame *frame, uint32_t v_begin,
+                           uint32_t v_end)
 {
+    const splat_statistics *statistics = sink->statistics;
+    const uint8_t *mask = sink->statistics_mask;
     const float half_width = 0.5f * (float)frame->camera.width, half_height = 0.5f * (float)frame->camera.height;
     for (uint32_t v = v_begin; v < v_end; v++) {
         const splat_grad2d *g = frame->grad2d + v;
@@ -38,8 +40,9 @@ static void add_statistics(const splat_statistics *statistics, const uint8_t *ma
                         SPLAT_LOSS_KEPT)
             continue;
         if (!isfinite(length) || !isfinite(g->mean_abs)) continue; /* counted in n_degenerate; the sums stay usable */
-        statistics->grad[i] += length;
-        statistics->grad_abs[i] += g->mean_abs;
+        const float factor = splat_near_factor(frame->depth[v], sink->near_depth);
+        statistics->grad[i] += factor * length;
+        statistics->grad_abs[i] += factor * g->mean_abs;
         statistics->count[i] += 1.0f;
     }
 }
@@ -148,7 +151,7 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
             n_bad += !add_extra_gradients(source->extra, (size_t)range.begin + k, k, &block);
         splat_adam_add_pulls(args->gaussians, source->opacity_pull, source->scale_pull, &range, &block);
         if (sink->statistics)
-            add_statistics(sink->statistics, sink->statistics_mask, frame, range.v_begin, range.v_end);
+            add_statistics(sink, frame, range.v_begin, range.v_end);
         if (gradients_of(sink)) give_gradients(args, &range, &block);
         if (sink->step) splat_adam_step_block(&s, &range, sink->step->rest_of_visible_only, &block, NULL);
     }
