@@ -2,8 +2,8 @@
  * opacity reset (docs/method.md 10). */
 #include "train/density/default.h"
 
-#include "model/rest.h"
 #include "train/density/density.h"
+#include "train/density/growth.h"
 #include "train/density/prune_masked.h"
 #include "train/density/strategy.h"
 #include "train/ranks/shards.h"
@@ -65,24 +65,22 @@ static void updates(const splat_trainer *t, int iteration, splat_adam *adam)
 
 /* ---------------------------------------------------------------- what is selected */
 
-/* Rows that memory allows density control to have before it prunes. */
-static uint64_t room_for_rows(const splat_trainer *t)
+double splat_default_photo_pixels(const splat_dataset *dataset)
 {
-    uint64_t most = UINT32_MAX / 2, bound = t->options.max_gaussians;
-    return bound && bound < most ? bound : most;
-}
-
-uint64_t splat_default_cap(const splat_train_options *options, const splat_dataset *dataset)
-{
-    uint64_t named = options->target_gaussian_count;
     double pixels = 0;
-    if (!(options->pixels_per_gaussian > 0)) return named;
     for (size_t i = 0; i < dataset->n_train; i++) {
         const splat_camera *camera = &dataset->views[dataset->train[i]].camera;
         double of_photo = (double)camera->width * camera->height;
         pixels += of_photo > LEAST_PHOTO_PIXELS ? of_photo : LEAST_PHOTO_PIXELS;
     }
-    double allowed = pixels / (double)options->pixels_per_gaussian;
+    return pixels;
+}
+
+uint64_t splat_default_cap(const splat_train_options *options, const splat_dataset *dataset)
+{
+    uint64_t named = options->target_gaussian_count;
+    if (!(options->pixels_per_gaussian > 0)) return named;
+    double allowed = splat_default_photo_pixels(dataset) / (double)options->pixels_per_gaussian;
     uint64_t cap = allowed < UINT32_MAX ? (uint64_t)allowed : UINT32_MAX;
     if (cap < dataset->n_points) cap = dataset->n_points;
     return named && named < cap ? named : cap;
@@ -91,19 +89,13 @@ uint64_t splat_default_cap(const splat_train_options *options, const splat_datas
 /* At a cap as many must go as come: a round exchanges at most a twentieth, those with the largest gradients for the
  * most transparent. Exchanging all that the threshold asks for would never let the model settle
  * (docs/lab/strategies.md). */
-static uint64_t room_under_cap(const splat_trainer *t)
+static uint64_t most_gaussians(const splat_trainer *t)
 {
     uint64_t cap = splat_default_cap(&t->options, &t->scene->dataset);
     return cap && cap < UINT32_MAX ? cap + cap / CAP_EXCHANGE : UINT64_MAX;
 }
 
-/* Of the rows that are here, and of the whole model. */
-typedef struct growth {
-    splat_density_selection here;
-    uint64_t n_clone, n_split;
-} growth;
-
-static splat_status select_at(splat_trainer *t, float threshold, uint8_t *actions, growth *selected,
+static splat_status select_at(splat_trainer *t, float threshold, uint8_t *actions, splat_growth *selected,
                               splat_error *error)
 {
     splat_statistics statistics = splat_trainer_statistics(t);
@@ -118,36 +110,22 @@ static splat_status select_at(splat_trainer *t, float threshold, uint8_t *action
     return SPLAT_OK;
 }
 
-static uint64_t n_new(const growth *selected)
+static bool fits(const splat_growth *selected, splat_growth_room room)
 {
-    return selected->n_clone + 2 * selected->n_split;
-}
-
-static uint64_t n_new_here(const growth *selected)
-{
-    return selected->here.n_clone + 2ull * selected->here.n_split;
-}
-
-/* What a selection may be: new rows in all, and new Gaussians once the split ones are gone. */
-typedef struct growth_room {
-    uint64_t rows, gaussians;
-} growth_room;
-
-static bool fits(const growth *selected, growth_room room)
-{
-    return n_new(selected) <= room.rows && selected->n_clone + selected->n_split <= room.gaussians;
+    return splat_growth_rows(selected) <= room.rows && selected->n_clone + selected->n_split <= room.gaussians;
 }
 
 #define THRESHOLD_STEPS 10 /* the threshold is found to a thousandth of an octave range */
 
 /* What the statistics select; when that is more than there is room for, what a higher threshold selects: those with
  * the largest gradients, as many as fit. *asked: rows without that bound. */
-static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *actions, growth *selected,
-                                  uint64_t *asked, splat_error *error)
+static splat_status select_within(splat_trainer *t, int iteration, splat_growth_room room, uint8_t *actions,
+                                  splat_growth *selected, uint64_t *asked, splat_error *error)
 {
+    (void)iteration;
     float low = t->options.densify_grad_threshold, high = low > 0 ? low : 1e-9f;
     SPLAT_TRY(select_at(t, low, actions, selected, error));
-    *asked = n_new(selected);
+    *asked = splat_growth_rows(selected);
     if (fits(selected, room)) return SPLAT_OK;
     for (int i = 0; i < 40 && !fits(selected, room); i++) {
         low = high;
@@ -163,71 +141,8 @@ static splat_status select_within(splat_trainer *t, growth_room room, uint8_t *a
             low = middle;
     }
     SPLAT_TRY(select_at(t, high, actions, selected, error));
-    if (!fits(selected, room)) *selected = (growth){{0}, 0, 0};
+    if (!fits(selected, room)) *selected = (splat_growth){{0}, 0, 0};
     return SPLAT_OK;
-}
-
-/* ---------------------------------------------------------------- growth */
-
-#define GROWTH_TRIES 4
-
-/* Selects, and makes room for what is selected; what memory refuses is asked for again by halves. No selection: no
- * growth. */
-static splat_status select_with_room(splat_trainer *t, int iteration, uint8_t *actions, growth *selected,
-                                     splat_error *error)
-{
-    const uint64_t old_n = splat_shards_count(t), old_n_here = t->model->gaussians.n;
-    uint64_t in_memory = room_for_rows(t), under_cap = room_under_cap(t), asked, first = 0;
-    growth_room room = {in_memory > old_n ? in_memory - old_n : 0, under_cap > old_n ? under_cap - old_n : 0};
-    for (int i = 0; i < GROWTH_TRIES; i++, room.rows = n_new(selected) / 2) {
-        splat_error refused;
-        splat_status status = SPLAT_OK;
-        SPLAT_TRY(select_within(t, room, actions, selected, &asked, error));
-        if (i == 0) first = n_new(selected);
-        if (n_new(selected))
-            status = splat_density_make_room(t, old_n_here + n_new_here(selected),
-                                             old_n_here + selected->here.n_clone + selected->here.n_split, &refused);
-        if (status != SPLAT_OK && status != SPLAT_ERROR_MEMORY) {
-            if (error) *error = refused;
-            return status;
-        }
-        bool granted = status == SPLAT_OK;
-        bool was_bound = i > 0 || old_n + asked > in_memory; /* by memory, not by the cap */
-        if (granted && was_bound) t->n_refused = (size_t)((i > 0 ? first : asked) - n_new(selected));
-        if (granted) return SPLAT_OK;
-        if (i + 1 < GROWTH_TRIES) continue;
-        t->n_refused = (size_t)first;
-        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: growth to %llu Gaussians is refused, training goes on: "
-                  "%s", iteration, (unsigned long long)(old_n + n_new(selected)), refused.message);
-    }
-    *selected = (growth){{0}, 0, 0};
-    return SPLAT_OK;
-}
-
-/* Clones and splits what the statistics select; appends them. */
-static splat_status grow(splat_trainer *t, int iteration, uint8_t *actions, uint32_t *n_actions, splat_error *error)
-{
-    splat_backend *b = t->backend;
-    growth selected;
-    splat_rest_rows rows;
-    const uint32_t old_n = t->model->gaussians.n;
-    *n_actions = 0;
-    SPLAT_TRY(select_with_room(t, iteration, actions, &selected, error));
-    if (n_new(&selected) == 0) return SPLAT_OK;
-    SPLAT_TRY(splat_rest_open(t->model, SPLAT_REST_MOVE, &rows, error));
-    rows.gaussians.n = old_n; /* the op wants the old count; the arrays have room for the new ones */
-    struct splat_density_grow_args args = {.gaussians = &rows.gaussians,
-                                           .moments = &t->moments,
-                                           .actions = actions,
-                                           .n_clone = selected.here.n_clone,
-                                           .n_split = selected.here.n_split,
-                                           .seed = splat_shards_seed(t),
-                                           .step = (uint32_t)iteration,
-                                           .rest = rows.state};
-    splat_status status = splat_op_density_grow(b, &args, error);
-    *n_actions = old_n;
-    t->n_added += (size_t)n_new_here(&selected);
-    return status;
 }
 
 /* ---------------------------------------------------------------- after an iteration */
@@ -251,31 +166,15 @@ static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
     void *actions;
     splat_memory_update_limit(t->backend);
     SPLAT_TRY(splat_density_begin(t, old_n, &actions, error));
-    SPLAT_TRY(grow(t, iteration, actions, &n_actions, error));
+    SPLAT_TRY(splat_growth_make(t, iteration, most_gaussians(t), select_within, actions, &n_actions, error));
     SPLAT_TRY(prune(t, iteration, actions, n_actions, error));
     return splat_density_end(t, old_n, error);
 }
 
-/* The nearly transparent ones. Where memory has no room to work in they stay, and the next time asks again. */
-static splat_status prune_late(splat_trainer *t, int iteration, splat_error *error)
+splat_status splat_default_prune_late(splat_trainer *t, int iteration, splat_error *error)
 {
-    uint32_t old_n = t->model->gaussians.n;
     struct splat_density_prune_args args = {.min_opacity = t->options.late_prune_opacity};
-    splat_error refused;
-    void *unused;
-    splat_memory_update_limit(t->backend);
-    SPLAT_TRY(splat_density_begin(t, 0, &unused, error));
-    splat_status status = splat_density_make_room(t, old_n, old_n, &refused);
-    if (status == SPLAT_OK) {
-        SPLAT_TRY(splat_density_prune(t, iteration, args, "late_prune_opacity", error));
-    } else if (status == SPLAT_ERROR_MEMORY) {
-        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: no room to remove what is nearly transparent, training "
-                  "goes on: %s", iteration, refused.message);
-    } else {
-        if (error) *error = refused;
-        return status;
-    }
-    return splat_density_end(t, old_n, error);
+    return splat_density_prune_alone(t, iteration, args, "late_prune_opacity", error);
 }
 
 static bool changes_after(const splat_trainer *t, int iteration)
@@ -288,7 +187,7 @@ static bool changes_after(const splat_trainer *t, int iteration)
 static splat_status after(splat_trainer *t, int iteration, splat_error *error)
 {
     const bool densifies = splat_default_densifies_after(&t->options, iteration);
-    if (splat_default_prunes_late_after(&t->options, iteration)) return prune_late(t, iteration, error);
+    if (splat_default_prunes_late_after(&t->options, iteration)) return splat_default_prune_late(t, iteration, error);
     if (densifies) SPLAT_TRY(densify(t, iteration, error));
     SPLAT_TRY(splat_density_prune_masked(t, iteration, error));
     if (densifies) SPLAT_TRY(splat_density_update_filter(t, error));

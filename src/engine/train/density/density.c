@@ -179,6 +179,27 @@ splat_status splat_density_prune(splat_trainer *t, int iteration, struct splat_d
     return status;
 }
 
+splat_status splat_density_prune_alone(splat_trainer *t, int iteration, struct splat_density_prune_args args,
+                                       const char *option, splat_error *error)
+{
+    uint32_t old_n = t->model->gaussians.n;
+    splat_error refused;
+    void *unused;
+    splat_memory_update_limit(t->backend);
+    SPLAT_TRY(splat_density_begin(t, 0, &unused, error));
+    splat_status status = splat_density_make_room(t, old_n, old_n, &refused);
+    if (status == SPLAT_OK) {
+        SPLAT_TRY(splat_density_prune(t, iteration, args, option, error));
+    } else if (status == SPLAT_ERROR_MEMORY) {
+        splat_log(t->context, SPLAT_LOG_WARNING, "iteration %d: no room to remove what is nearly transparent, training "
+                  "goes on: %s", iteration, refused.message);
+    } else {
+        if (error) *error = refused;
+        return status;
+    }
+    return splat_density_end(t, old_n, error);
+}
+
 /* ---------------------------------------------------------------- growth for measurements */
 
 /* Splits the first n_split Gaussians: n_split more. */

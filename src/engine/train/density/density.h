@@ -26,6 +26,10 @@ splat_status splat_density_end(splat_trainer *trainer, uint32_t old_n, splat_err
  * (none is left), those of the op. */
 splat_status splat_density_prune(splat_trainer *trainer, int iteration, struct splat_density_prune_args args,
                                  const char *option, splat_error *error);
+/* A prune by itself: begin, room, density_prune, end. Where memory has no room to work in, all stay and training goes
+ * on. Errors: those of the three. */
+splat_status splat_density_prune_alone(splat_trainer *trainer, int iteration, struct splat_density_prune_args args,
+                                       const char *option, splat_error *error);
 
 /* Recomputes filter_3d from the training cameras; by all ranks, where they are apart. */
 splat_status splat_density_update_filter(splat_trainer *trainer, splat_error *error);
