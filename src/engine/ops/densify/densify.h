@@ -1,13 +1,14 @@
-/* density_select, density_grow, density_prune, opacity_reset: the population of Gaussians (docs/method.md 10). */
+/* density_select, density_draw, density_grow, density_prune, opacity_reset: the population of Gaussians (docs/method.md 10). */
 #ifndef SPLAT_OPS_DENSIFY_H
 #define SPLAT_OPS_DENSIFY_H
 
 #include "ops/rest/rest.h"
 
-enum { SPLAT_DENSITY_KEEP = 0, SPLAT_DENSITY_CLONE = 1, SPLAT_DENSITY_SPLIT = 2 };
+enum { SPLAT_DENSITY_KEEP = 0, SPLAT_DENSITY_CLONE = 1, SPLAT_DENSITY_SPLIT = 2, SPLAT_DENSITY_LONG = 3 };
 
 typedef struct splat_density_selection {
     uint32_t n_clone, n_split;
+    uint32_t n_long;     /* of n_clone, those that are LONG */
     float abs_threshold; /* Q, the quantile-matched threshold of the absolute gradient */
     float fraction;      /* the share of Gaussians with mean gradient >= threshold */
 } splat_density_selection;
@@ -25,11 +26,32 @@ struct splat_density_select_args {
     splat_density_selection *result; /* host memory */
 };
 
+typedef struct splat_density_drawn {
+    uint32_t n_candidates, n_drawn;
+} splat_density_drawn;
+
+/* density_draw: draws Gaussians without replacement, with probabilities proportional to a = grad_abs/count (Efraimidis
+ * and Spirakis, "Weighted random sampling with a reservoir", 2006). A candidate has count > 0 and a >= threshold > 0;
+ * its key is -ln(u)/a, with u in (0, 1) from the 24 high bits of r0 of splat_random(seed, SPLAT_STREAM_DRAW, step,
+ * first + i stride). Drawn (action LONG, otherwise KEEP) are the candidates with key <= limit: the limit that draws K
+ * of them makes K successive draws. INFINITY draws all candidates. */
+struct splat_density_draw_args {
+    uint32_t n;
+    const splat_statistics *statistics;
+    float threshold, limit;
+    uint64_t seed;
+    uint32_t step, first, stride;
+    uint8_t *actions;            /* [n] */
+    splat_density_drawn *result; /* host memory */
+};
+
 /* density_grow: writes n_clone copies at [n, n + n_clone), in the order of their sources, then two samples of each
  * split Gaussian at [n + n_clone, n + n_clone + 2 n_split), the two of one source next to each other:
  * mean = mu + R(q)(s * xi), xi ~ N(0, I); scale = ln(s / 1.6); all else copied, filter_3d too. Moments of new Gaussians
  * are 0; moments may be NULL when there are none. Rows are moved as words: any storage. The caller has made room in
  * every array (parameters, moments, filter_3d; rest->cache, if any) and gaussians->n is still the old count.
+ * A LONG source counts as a clone and is split in two along its longest axis, without random numbers (long_split.h):
+ * the copy becomes one half, the source the other, with moments of 0.
  * n_clone and n_split must be those of the actions (ARGUMENT otherwise, and nothing is written).
  * xi of sample j (0, 1) of Gaussian i: with r = splat_random(seed, SPLAT_STREAM_SPLIT_SAMPLES, step, 2 i + j),
  * splat_normal2(r0, r1) gives xi_x, xi_y and splat_normal2(r2, r3) gives xi_z (first of the pair). */
@@ -38,6 +60,7 @@ struct splat_density_grow_args {
     const splat_moments *moments; /* NULL allowed */
     const uint8_t *actions;     /* [n] */
     uint32_t n_clone, n_split;
+    uint32_t n_long; /* of n_clone; 0: no action is LONG */
     uint64_t seed;
     uint32_t step;
     const splat_rest_state *rest; /* without steps that are put off; NULL allowed */

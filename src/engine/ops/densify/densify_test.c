@@ -115,6 +115,97 @@ int test_op_density_select(splat_backend *backend)
     return failures;
 }
 
+/* ---------------------------------------------------------------- density_draw */
+
+static double reference_key(const population *p, uint32_t i, uint32_t first, uint32_t stride, double *mean)
+{
+    splat_random4 r = splat_random(77, SPLAT_STREAM_DRAW, 600, first + (uint64_t)i * stride);
+    *mean = p->s.count[i] > 0 ? (double)p->s.grad_abs[i] / p->s.count[i] : 0;
+    return -log(((r.x[0] >> 8) + 0.5) / 16777216.0) / *mean;
+}
+
+static splat_density_drawn run_draw(splat_backend *backend, population *p, float limit, uint32_t first, uint32_t stride)
+{
+    splat_density_drawn result = {UINT32_MAX, UINT32_MAX};
+    population device;
+    upload(backend, p, &device);
+    struct splat_density_draw_args args = {.n = device.g.n, .statistics = &device.s, .threshold = 0.004f,
+                                           .limit = limit, .seed = 77, .step = 600, .first = first, .stride = stride,
+                                           .actions = device.actions, .result = &result};
+    splat_op_density_draw(backend, &args, NULL);
+    download(backend, &device, p);
+    return result;
+}
+
+/* Keys that lie within float's rounding of the limit may fall on either side; none of these does. */
+static int check_draw(splat_backend *backend, uint32_t n, float limit, uint32_t first, uint32_t stride)
+{
+    int failures = 0;
+    population p = make(n, n, 0, 60 + n);
+    uint32_t n_candidates = 0, n_drawn = 0, n_wrong = 0;
+    if (n > 2) p.s.grad_abs[1] = NAN, p.s.count[1] = 2;
+    splat_density_drawn result = run_draw(backend, &p, limit, first, stride);
+    for (uint32_t i = 0; i < n; i++) {
+        double mean, key = reference_key(&p, i, first, stride, &mean);
+        bool candidate = mean >= 0.004f, drawn = candidate && key <= limit;
+        n_candidates += candidate;
+        n_drawn += drawn;
+        if (fabs(key - limit) < 1e-5 * limit) continue;
+        n_wrong += p.actions[i] != (drawn ? SPLAT_DENSITY_LONG : SPLAT_DENSITY_KEEP);
+    }
+    TEST_CHECK(failures, n_wrong == 0, "n %u, limit %g: %u other actions", n, limit, n_wrong);
+    TEST_CHECK(failures, result.n_candidates == n_candidates && abs((int)(result.n_drawn - n_drawn)) <= 1,
+               "n %u, limit %g: %u of %u drawn, not %u of %u", n, limit, result.n_drawn, result.n_candidates, n_drawn,
+               n_candidates);
+    if (n >= 1000 && limit > 50 && limit < 1e6f)
+        TEST_CHECK(failures, n_drawn > 9 && n_drawn < n_candidates - 9 && n_candidates < n - 9, "exercises nothing");
+    release(&p);
+    return failures;
+}
+
+/* The chance to be the first that is drawn is a/sum(a): of three Gaussians with a = 1, 2, 5, counted over rows that
+ * stand for 20,000 independent draws; five standard deviations. */
+static int check_draw_odds(splat_backend *backend)
+{
+    enum { DRAWS = 20000 };
+    int failures = 0;
+    const double weight[3] = {0.125, 0.25, 0.625};
+    uint32_t wins[3] = {0};
+    population p = make(3 * DRAWS, 3 * DRAWS, 0, 3);
+    for (uint32_t i = 0; i < p.g.n; i++) p.s.count[i] = 1, p.s.grad_abs[i] = (float)(8 * weight[i % 3]);
+    splat_density_drawn all = run_draw(backend, &p, INFINITY, 0, 1);
+    TEST_CHECK(failures, all.n_drawn == p.g.n && all.n_candidates == p.g.n, "INFINITY draws %u", all.n_drawn);
+    for (uint32_t d = 0; d < DRAWS; d++) {
+        double mean, best = INFINITY;
+        uint32_t first = 0;
+        for (uint32_t k = 0; k < 3; k++) {
+            double key = reference_key(&p, 3 * d + k, 0, 1, &mean);
+            if (key < best) best = key, first = k;
+        }
+        wins[first]++;
+    }
+    for (int k = 0; k < 3; k++)
+        TEST_CHECK(failures, fabs(wins[k] - DRAWS * weight[k]) < 5 * sqrt(DRAWS * weight[k] * (1 - weight[k])),
+                   "Gaussian %d is first %u times of %d", k, wins[k], DRAWS);
+    release(&p);
+    return failures;
+}
+
+int test_op_density_draw(splat_backend *backend)
+{
+    int failures = check_draw_odds(backend);
+    for (int c = 0; c < N_COUNTS; c++) {
+        failures += check_draw(backend, counts[c], 100, 0, 1);
+        failures += check_draw(backend, counts[c], 100, 1, 4); /* rank 1 of 4 */
+        failures += check_draw(backend, counts[c], 0, 0, 1);
+        failures += check_draw(backend, counts[c], INFINITY, 0, 1);
+    }
+    splat_density_drawn result;
+    struct splat_density_draw_args args = {.threshold = 0, .limit = 1, .stride = 1, .result = &result};
+    TEST_CHECK(failures, splat_op_density_draw(backend, &args, NULL) == SPLAT_ERROR_ARGUMENT, "a threshold of 0");
+    return failures;
+}
+
 /* ---------------------------------------------------------------- density_grow */
 
 /* What one sample adds to the mean, in double: R(q) (s xi). */
@@ -234,9 +325,104 @@ static int check_split_statistics(splat_backend *backend)
     return failures;
 }
 
+/* ---------------------------------------------------------------- long-axis splits */
+
+/* R(q) e_axis in double, and the product of s/sqrt(s^2 + f^2). */
+static void reference_axis(const float *raw, int axis, double column[3])
+{
+    double q[4], norm = 0;
+    for (int k = 0; k < 4; k++) norm += (double)raw[k] * raw[k];
+    for (int k = 0; k < 4; k++) q[k] = raw[k] / fmax(sqrt(norm), 1e-12);
+    double w = q[0], x = q[1], y = q[2], z = q[3];
+    double rows[9] = {1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y),
+                      2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x),
+                      2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)};
+    for (int k = 0; k < 3; k++) column[k] = rows[3 * k + axis];
+}
+
+static double reference_ratio(const float *log_scales, double filter)
+{
+    double product = 1;
+    for (int k = 0; k < 3; k++) product *= exp(log_scales[k]) / hypot(exp(log_scales[k]), filter);
+    return product;
+}
+
+/* Rows `a` and `b` of the result are halves of row i of `before`. Float arithmetic: some roundings of 6e-8. */
+static int check_halves(const population *before, const population *result, size_t i, size_t a, size_t b)
+{
+    int failures = 0, axis = 0;
+    const float *s = before->g.p.scales + 3 * i;
+    const double filter = before->g.filter_3d[i], ratio = reference_ratio(s, filter);
+    double column[3];
+    for (int k = 1; k < 3; k++) axis = s[k] > s[axis] ? k : axis;
+    reference_axis(before->g.p.rotations + 4 * i, axis, column);
+    const double before_opacity = ratio / (1 + exp(-(double)before->g.p.opacities[i]));
+    const size_t rows[2] = {a, b};
+    for (int h = 0; h < 2; h++) {
+        const float *mean = result->g.p.means + 3 * rows[h], *scale = result->g.p.scales + 3 * rows[h];
+        const double reach = (h ? -1.35 : 1.35) * exp(s[axis]);
+        double raw = fmin(0.6 * before_opacity / reference_ratio(scale, filter), 0.99);
+        double logit = result->g.p.opacities[rows[h]];
+        for (int k = 0; k < 3; k++) {
+            double exact = before->g.p.means[3 * i + (size_t)k] + reach * column[k];
+            TEST_CHECK(failures, fabs(mean[k] - exact) < 2e-6 * (fabs(reach) + fabs(exact) + 1), "row %zu: mean %g, not %g",
+                       i, mean[k], exact);
+            TEST_CHECK(failures, fabs(scale[k] - s[k] - log(k == axis ? 0.55 : 0.893)) < 2e-6, "row %zu: scale", i);
+        }
+        TEST_CHECK(failures, fabs(1 / (1 + exp(-logit)) - raw) < 1e-5 * raw + 1e-11, "row %zu: opacity %g, not %g", i,
+                   1 / (1 + exp(-logit)), raw);
+    }
+    return failures;
+}
+
+/* Clones and long-axis splits in one call: clones stay copies, halves have moments of 0 and all else of their source. */
+static int check_long(splat_backend *backend, uint32_t n, int sh_degree, bool small)
+{
+    int failures = 0;
+    population before = make(n, 2 * n, sh_degree, 700 + n);
+    if (small) make_small(&before);
+    uint32_t n_new = 0, n_long = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        if (i % 3 == 0) before.g.filter_3d[i] = 0; /* no filter */
+        before.actions[i] = before.actions[i] == SPLAT_DENSITY_SPLIT ? SPLAT_DENSITY_LONG : before.actions[i];
+        n_new += before.actions[i] != SPLAT_DENSITY_KEEP;
+        n_long += before.actions[i] == SPLAT_DENSITY_LONG;
+    }
+    population expected = copy(&before), result = copy(&before), zero = copy(&before);
+    void **zero_data[N_ARRAYS];
+    uint32_t words[N_ARRAYS], to = n;
+    list_arrays(&zero, zero_data, words);
+    for (int a = N_PARAMETERS; a < N_PERSISTENT; a++)
+        if (words[a]) memset(*zero_data[a], 0, (size_t)zero.capacity * words[a] * sizeof(uint32_t));
+    TEST_CHECK(failures, run_grow_long(backend, &result, n_new, n_long) == SPLAT_OK, "n %u failed", n);
+    for (uint32_t i = 0; i < n; i++) {
+        if (before.actions[i] == SPLAT_DENSITY_KEEP) continue;
+        copy_row(&expected, to, &zero, i, N_PERSISTENT);
+        if (before.actions[i] == SPLAT_DENSITY_LONG) {
+            failures += check_halves(&before, &result, i, i, to);
+            copy_row(&expected, i, &zero, i, N_PERSISTENT);
+            for (int h = 0; h < 2; h++) { /* compared above; the rest must be equal bytes */
+                size_t row = h ? to : i;
+                memcpy(result.g.p.means + 3 * row, before.g.p.means + 3 * i, 3 * sizeof(float));
+                memcpy(result.g.p.scales + 3 * row, before.g.p.scales + 3 * i, 3 * sizeof(float));
+                result.g.p.opacities[row] = before.g.p.opacities[i];
+            }
+        }
+        to++;
+    }
+    if (n >= 1000) TEST_CHECK(failures, n_long > 9 && n_new - n_long > 9, "the data exercises nothing");
+    for (int a = 0; a < N_PERSISTENT; a++)
+        TEST_CHECK(failures, is_equal_array(&expected, &result, a, 0, to), "n %u: array %d differs", n, a);
+    TEST_CHECK(failures, is_equal_array(&before, &result, 0, to, before.capacity), "n %u: wrote past the end", n);
+    release(&before), release(&expected), release(&result), release(&zero);
+    return failures;
+}
+
 int test_op_density_grow(splat_backend *backend)
 {
     int failures = check_split_statistics(backend);
+    for (int c = 0; c < N_COUNTS; c++)
+        for (int k = 0; k < 2; k++) failures += check_long(backend, counts[c], c % 4, k);
     for (int c = 0; c < N_COUNTS; c++)
         for (int k = 0; k < 4; k++) failures += check_grow(backend, counts[c], c % 4, k % 2, k / 2);
     population p = make(100, 300, 1, 8), same = copy(&p);

@@ -197,17 +197,30 @@ static inline splat_density_selection run_select(splat_backend *backend, populat
     return result;
 }
 
-static inline splat_status run_grow(splat_backend *backend, population *p, uint32_t n_clone, uint32_t n_split,
-                                    bool moments)
+static inline splat_status run_grow_of(splat_backend *backend, population *p, uint32_t n_clone, uint32_t n_split,
+                                       uint32_t n_long, bool moments)
 {
     population device;
     upload(backend, p, &device);
     struct splat_density_grow_args args = {.gaussians = &device.g, .moments = moments ? &device.moments : NULL,
                                            .actions = device.actions,
-                                           .n_clone = n_clone, .n_split = n_split, .seed = 77, .step = 600};
+                                           .n_clone = n_clone, .n_split = n_split, .n_long = n_long, .seed = 77,
+                                           .step = 600};
     splat_status status = splat_op_density_grow(backend, &args, NULL);
     download(backend, &device, p);
     return status;
+}
+
+static inline splat_status run_grow(splat_backend *backend, population *p, uint32_t n_clone, uint32_t n_split,
+                                    bool moments)
+{
+    return run_grow_of(backend, p, n_clone, n_split, 0, moments);
+}
+
+/* Clones, of which n_long are long-axis splits. */
+static inline splat_status run_grow_long(splat_backend *backend, population *p, uint32_t n_clone, uint32_t n_long)
+{
+    return run_grow_of(backend, p, n_clone, 0, n_long, true);
 }
 
 /* Parts of test_op_density_prune (density_reorder_test.c, density_cache_test.c). */

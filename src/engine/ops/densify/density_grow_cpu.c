@@ -2,6 +2,7 @@
 #include "base/rng.h"
 #include "math/gaussian.h"
 #include "ops/densify/densify_common.h"
+#include "ops/densify/long_split.h"
 
 #include <math.h>
 
@@ -43,6 +44,27 @@ static void copy_row(const splat_density_arrays *arrays, size_t i, size_t to, si
     }
 }
 
+/* Row i, copied to row `to`, and its copy become two halves; the moments of row i become 0. */
+static void split_long(const splat_density_arrays *arrays, const splat_gaussians *g, size_t i, size_t to)
+{
+    const splat_tensors *p = &g->p;
+    const splat_long_halves h = splat_long_split(p->scales + 3 * i, p->rotations + 4 * i, p->opacities[i],
+                                                 g->filter_3d[i]);
+    for (size_t k = 0; k < 3; k++) {
+        p->means[3 * to + k] = p->means[3 * i + k] - h.offset[k];
+        p->means[3 * i + k] += h.offset[k];
+        p->scales[3 * to + k] = p->scales[3 * i + k] = h.log_scales[k];
+    }
+    p->opacities[to] = p->opacities[i] = h.logit;
+    for (int a = arrays->n_copied; a < arrays->n; a++)
+        memset(arrays->data[a] + i * arrays->words[a], 0, arrays->words[a] * sizeof(uint32_t));
+}
+
+static bool is_copied(uint8_t action)
+{
+    return action == SPLAT_DENSITY_CLONE || action == SPLAT_DENSITY_LONG;
+}
+
 static void count_actions(splat_backend *backend, const struct splat_density_grow_args *args, chunk_offsets *offsets)
 {
     uint32_t n = args->gaussians->n;
@@ -50,7 +72,7 @@ static void count_actions(splat_backend *backend, const struct splat_density_gro
     for (int64_t c = 0; c < (int64_t)splat_density_chunks(n); c++) {
         uint32_t clones = 0, splits = 0, end = splat_density_chunk_end(n, (uint32_t)c);
         for (uint32_t i = (uint32_t)c * SPLAT_DENSITY_CHUNK; i < end; i++) {
-            clones += args->actions[i] == SPLAT_DENSITY_CLONE;
+            clones += is_copied(args->actions[i]);
             splits += args->actions[i] == SPLAT_DENSITY_SPLIT;
         }
         offsets[c].clones = clones;
@@ -64,8 +86,10 @@ static void grow_chunk(const struct splat_density_grow_args *args, const splat_d
     uint32_t n = args->gaussians->n, end = splat_density_chunk_end(n, chunk);
     size_t clone = (size_t)n + at.clones, split = (size_t)n + args->n_clone + 2 * (size_t)at.splits;
     for (uint32_t i = chunk * SPLAT_DENSITY_CHUNK; i < end; i++) {
-        if (args->actions[i] == SPLAT_DENSITY_CLONE) {
-            copy_row(arrays, i, clone++, 1);
+        if (is_copied(args->actions[i])) {
+            copy_row(arrays, i, clone, 1);
+            if (args->actions[i] == SPLAT_DENSITY_LONG) split_long(arrays, args->gaussians, i, clone);
+            clone++;
         } else if (args->actions[i] == SPLAT_DENSITY_SPLIT) {
             copy_row(arrays, i, split, 2);
             for (uint32_t j = 0; j < 2; j++) sample_split(args, i, j, split++);

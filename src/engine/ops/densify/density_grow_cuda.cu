@@ -4,6 +4,7 @@
 
 extern "C" {
 #include "math/gaussian.h"
+#include "ops/densify/long_split.h"
 }
 #include "ops/densify/rows_cuda.cuh"
 #include "ops/densify/order_cuda.cuh"
@@ -17,7 +18,7 @@ extern "C" {
 struct action_counts {
     __host__ __device__ uint64_t operator()(uint8_t action) const
     {
-        return action == SPLAT_DENSITY_CLONE ? 1ull : action == SPLAT_DENSITY_SPLIT ? 1ull << 32 : 0ull;
+        return action == SPLAT_DENSITY_CLONE || action == SPLAT_DENSITY_LONG ? 1ull : action == SPLAT_DENSITY_SPLIT ? 1ull << 32 : 0ull;
     }
 };
 typedef thrust::transform_iterator<action_counts, const uint8_t *> counts_iterator;
@@ -28,7 +29,7 @@ __global__ void __launch_bounds__(GROW_THREADS)
 {
     uint32_t i = blockIdx.x * GROW_THREADS + threadIdx.x;
     if (i >= n) return;
-    if (actions[i] == SPLAT_DENSITY_CLONE) {
+    if (actions[i] == SPLAT_DENSITY_CLONE || actions[i] == SPLAT_DENSITY_LONG) {
         sources[(uint32_t)sums[i] - 1] = i;
     } else if (actions[i] == SPLAT_DENSITY_SPLIT) {
         size_t at = n_clone + 2 * (size_t)((sums[i] >> 32) - 1);
@@ -71,6 +72,34 @@ __global__ void __launch_bounds__(GROW_THREADS)
     for (int k = 0; k < 3; k++) p.scales[3 * to + k] = scale[k] - 0.470003629f; /* ln 1.6 */
 }
 
+/* The sources and copies of long-axis splits become halves. */
+__global__ void __launch_bounds__(GROW_THREADS)
+    long_kernel(const __grid_constant__ splat_tensors p, const float *filter_3d, const uint8_t *actions,
+                const uint32_t *sources, uint32_t n, uint32_t n_clone)
+{
+    const uint32_t row = blockIdx.x * GROW_THREADS + threadIdx.x;
+    if (row >= n_clone || actions[sources[row]] != SPLAT_DENSITY_LONG) return;
+    const size_t i = sources[row], to = (size_t)n + row;
+    const splat_long_halves h = splat_long_split(p.scales + 3 * i, p.rotations + 4 * i, p.opacities[i], filter_3d[i]);
+    for (int k = 0; k < 3; k++) {
+        const float mean = p.means[3 * i + k];
+        p.means[3 * to + k] = mean - h.offset[k];
+        p.means[3 * i + k] = mean + h.offset[k];
+        p.scales[3 * to + k] = p.scales[3 * i + k] = h.log_scales[k];
+    }
+    p.opacities[to] = p.opacities[i] = h.logit;
+}
+
+/* Moments of the sources of long-axis splits become 0, wherever they lie. A thread a word, as copy_kernel. */
+__global__ void __launch_bounds__(GROW_THREADS)
+    clear_kernel(const __grid_constant__ splat_density_arrays arrays, int a, const uint8_t *actions,
+                 const uint32_t *sources, uint32_t n_clone)
+{
+    const uint32_t row = blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= n_clone || actions[sources[row]] != SPLAT_DENSITY_LONG) return;
+    *splat_density_word_at(arrays, a, sources[row], threadIdx.x) = 0;
+}
+
 struct grow_arrays {
     uint64_t *sums;
     uint32_t *sources;
@@ -109,6 +138,22 @@ static splat_status copy_rows(splat_cuda_backend *cuda, const struct splat_densi
     return SPLAT_OK;
 }
 
+static splat_status split_long(splat_cuda_backend *cuda, const struct splat_density_grow_args *args,
+                               const uint32_t *sources, splat_error *error)
+{
+    const splat_density_arrays arrays = splat_density_arrays_list(args->gaussians, args->moments, args->rest);
+    long_kernel<<<splat_cuda_blocks(args->n_clone, GROW_THREADS), GROW_THREADS, 0, cuda->stream>>>(
+        args->gaussians->p, args->gaussians->filter_3d, args->actions, sources, args->gaussians->n, args->n_clone);
+    CUDA_LAUNCHED("density long");
+    for (int a = arrays.n_copied; a < arrays.n; a++) {
+        dim3 threads(arrays.words[a], GROW_THREADS / arrays.words[a]);
+        clear_kernel<<<splat_cuda_blocks(args->n_clone, threads.y), threads, 0, cuda->stream>>>(
+            arrays, a, args->actions, sources, args->n_clone);
+        CUDA_LAUNCHED("density clear");
+    }
+    return SPLAT_OK;
+}
+
 static splat_status grow_in(splat_cuda_backend *cuda, const struct splat_density_grow_args *args, splat_error *error)
 {
     uint32_t n = args->gaussians->n, n_new = args->n_clone + 2 * args->n_split;
@@ -129,6 +174,7 @@ static splat_status grow_in(splat_cuda_backend *cuda, const struct splat_density
         args->actions, arrays.sums, n, args->n_clone, arrays.sources);
     CUDA_LAUNCHED("density sources");
     SPLAT_TRY(copy_rows(cuda, args, arrays.sources, n_new, error));
+    if (args->n_long) SPLAT_TRY(split_long(cuda, args, arrays.sources, error));
     if (args->n_split == 0) return SPLAT_OK;
     sample_kernel<<<splat_cuda_blocks(2 * (uint64_t)args->n_split, GROW_THREADS), GROW_THREADS, 0, cuda->stream>>>(
         args->gaussians->p, arrays.sources + args->n_clone, (size_t)n + args->n_clone, 2 * args->n_split, args->seed,

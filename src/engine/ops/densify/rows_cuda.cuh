@@ -8,11 +8,17 @@ extern "C" {
 }
 
 /* A word of row i of array a, wherever the row lies. */
+__device__ __forceinline__ uint32_t *splat_density_word_at(const splat_density_arrays &arrays, int a, size_t i,
+                                                           uint32_t column)
+{
+    const uint32_t slot = arrays.cached[a] ? arrays.slot[i] : 0, words = arrays.words[a];
+    return slot ? arrays.cached[a] + (size_t)(slot - 1) * words + column : arrays.data[a] + i * words + column;
+}
+
 __device__ __forceinline__ uint32_t splat_density_word(const splat_density_arrays &arrays, int a, size_t i,
                                                        uint32_t column)
 {
-    const uint32_t slot = arrays.cached[a] ? arrays.slot[i] : 0, words = arrays.words[a];
-    return slot ? arrays.cached[a][(size_t)(slot - 1) * words + column] : arrays.data[a][i * words + column];
+    return *splat_density_word_at(arrays, a, i, column);
 }
 
 /* By all THREADS threads of a block: bad[k], in shared memory, tells whether row first + k, of n rows, has a parameter

@@ -68,6 +68,7 @@ splat_status splat_growth_make(splat_trainer *t, int iteration, uint64_t most, s
                                            .actions = actions,
                                            .n_clone = selected.here.n_clone,
                                            .n_split = selected.here.n_split,
+                                           .n_long = selected.here.n_long,
                                            .seed = splat_shards_seed(t),
                                            .step = (uint32_t)iteration,
                                            .rest = rows.state};
