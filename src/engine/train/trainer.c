@@ -72,7 +72,8 @@ static splat_status make_first(splat_trainer *t, splat_error *error)
     const splat_dataset *dataset = &t->scene->dataset;
     const splat_train_options *o = &t->options;
     const bool waits = splat_schedule_continues_splat(o);
-    splat_first_gaussians first = {.most = waits ? o->regularizer->least_gaussians : o->target_gaussian_count,
+    const uint64_t most = t->strategy->first ? t->strategy->first(o, dataset) : o->target_gaussian_count;
+    splat_first_gaussians first = {.most = waits ? o->regularizer->least_gaussians : (size_t)most,
                                    .opacity = o->init_opacity,
                                    .scale = o->init_scale};
     const size_t n = first.most && first.most < dataset->n_points ? first.most : dataset->n_points;

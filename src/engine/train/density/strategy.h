@@ -29,6 +29,8 @@ struct splat_strategy {
     size_t (*work_bytes)(bool on_device, size_t n);
     /* For the plan: Gaussians that it grows to at most in a scene; 0: it has no limit. NULL: target_gaussian_count. */
     uint64_t (*cap)(const splat_train_options *options, const splat_dataset *dataset);
+    /* Gaussians that it begins with at most; 0: the scene's points. NULL: target_gaussian_count. */
+    uint64_t (*first)(const splat_train_options *options, const splat_dataset *dataset);
     /* Beside the ranges of single options: what it cannot be combined with. Errors: ARGUMENT. NULL: nothing. */
     splat_status (*check)(const splat_train_options *options, splat_error *error);
 };

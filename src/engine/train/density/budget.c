@@ -1,0 +1,183 @@
+/* Density control within a budget (docs/method.md 10.2): Gaussians are drawn by their gradients, split along their
+ * longest axis, and their number grows like a square root. */
+#include "train/density/budget.h"
+
+#include "ops/densify/densify.h"
+#include "train/density/default.h"
+#include "train/density/density.h"
+#include "train/density/growth.h"
+#include "train/density/prune_masked.h"
+#include "train/density/strategy.h"
+#include "train/ranks/shards.h"
+
+#include <math.h>
+#include <string.h>
+
+#define USUAL_PIXELS 1e8        /* of photos, in all: where pixels_per_gaussian holds */
+#define CAP_EXPONENT 0.75       /* photos overlap: ten times as many show less than ten times as much */
+#define MOST_OF_POINTS 2        /* a cap for points is at most so many caps for photos: few photos have few */
+#define RESET_OPACITY 0.05f
+#define LEAST_INTERVAL 500      /* of resets: opacities need the time */
+
+/* ---------------------------------------------------------------- the schedule */
+
+uint64_t splat_budget_at(const splat_train_options *o, uint64_t n_first, uint64_t cap, int iteration)
+{
+    const int from = o->densify_from_iter, until = o->densify_until_iter;
+    if (cap <= n_first || iteration <= from || until <= from) return cap < n_first ? cap : n_first;
+    const double x = iteration < until ? (double)(iteration - from) / (until - from) : 1;
+    return n_first + (uint64_t)((double)(cap - n_first) * sqrt(x));
+}
+
+uint64_t splat_budget_cap(const splat_train_options *o, const splat_dataset *dataset)
+{
+    const double pixels = splat_default_photo_pixels(dataset), named = (double)o->target_gaussian_count;
+    if (!(o->pixels_per_gaussian > 0)) return o->target_gaussian_count;
+    double cap = pow(pixels, CAP_EXPONENT) * pow(USUAL_PIXELS, 1 - CAP_EXPONENT) / (double)o->pixels_per_gaussian;
+    cap = fmax(cap, fmin((double)dataset->n_points, MOST_OF_POINTS * cap));
+    if (named > 0) cap = fmin(cap, named);
+    return cap < UINT32_MAX ? (uint64_t)cap : UINT32_MAX;
+}
+
+uint64_t splat_budget_first(const splat_train_options *o, const splat_dataset *dataset)
+{
+    const uint64_t half = (splat_budget_cap(o, dataset) + 1) / 2;
+    return half > 0 && half < dataset->n_points ? half : dataset->n_points;
+}
+
+static bool resets_after(const splat_train_options *o, int iteration)
+{
+    return o->opacity_reset_interval >= LEAST_INTERVAL && splat_default_resets_opacity_after(o, false, iteration);
+}
+
+static bool changes_after(const splat_trainer *t, int iteration)
+{
+    const splat_train_options *o = &t->options;
+    return splat_default_prunes_late_after(o, iteration) || splat_default_densifies_after(o, iteration) ||
+           resets_after(o, iteration) || splat_density_prunes_masked_after(o, &t->scene->dataset, iteration);
+}
+
+/* ---------------------------------------------------------------- a round of growth */
+
+static splat_status draw_at(splat_trainer *t, int iteration, float limit, uint8_t *actions, uint64_t counts[2],
+                            splat_growth *selected, splat_error *error)
+{
+    const splat_statistics statistics = splat_trainer_statistics(t);
+    splat_density_drawn drawn;
+    struct splat_density_draw_args args = {.n = t->model->gaussians.n,
+                                           .statistics = &statistics,
+                                           .threshold = t->options.densify_grad_threshold,
+                                           .limit = limit,
+                                           .seed = t->options.seed,
+                                           .step = (uint32_t)iteration,
+                                           .actions = actions,
+                                           .result = &drawn};
+    splat_shards_rows(t, &args.first, &args.stride);
+    SPLAT_TRY(splat_op_density_draw(t->backend, &args, error));
+    counts[0] = drawn.n_candidates;
+    counts[1] = drawn.n_drawn;
+    SPLAT_TRY(splat_shards_sum(t, counts, 2, error));
+    *selected = (splat_growth){.here = {.n_clone = drawn.n_drawn, .n_long = drawn.n_drawn}, .n_clone = counts[1]};
+    return SPLAT_OK;
+}
+
+static float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+#define INFINITE_BITS 0x7F800000u
+
+/* All candidates, or as many as there is room for: the bits of positive floats have their order, so that bisection
+ * finds the limit exactly. */
+static splat_status draw_within(splat_trainer *t, int iteration, splat_growth_room room, uint8_t *actions,
+                                splat_growth *selected, uint64_t *asked, splat_error *error)
+{
+    const uint64_t most = room.rows < room.gaussians ? room.rows : room.gaussians;
+    uint32_t low = 0, high = INFINITE_BITS;
+    uint64_t counts[2];
+    SPLAT_TRY(draw_at(t, iteration, INFINITY, actions, counts, selected, error));
+    *asked = counts[0];
+    if (counts[1] <= most) return SPLAT_OK;
+    while (high - low > 1) {
+        const uint32_t middle = low + (high - low) / 2;
+        SPLAT_TRY(draw_at(t, iteration, float_of(middle), actions, counts, selected, error));
+        if (counts[1] <= most)
+            low = middle;
+        else
+            high = middle;
+    }
+    return draw_at(t, iteration, float_of(low), actions, counts, selected, error);
+}
+
+/* Gaussians that the whole model may have after this round, at least those that it has; 0: no limit. Nothing is
+ * exchanged at the cap: what comes late learns less than what stays (docs/lab/strategies.md). */
+static uint64_t most_after(const splat_trainer *t, int iteration)
+{
+    const splat_dataset *dataset = &t->scene->dataset;
+    const uint64_t cap = splat_budget_cap(&t->options, dataset), n = splat_shards_count(t);
+    if (cap == 0) return 0;
+    const uint64_t n_first = splat_budget_first(&t->options, dataset), least = n < cap ? n : cap;
+    const uint64_t budget = splat_budget_at(&t->options, n_first, cap, iteration);
+    return budget > least ? budget : least;
+}
+
+static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
+{
+    const uint32_t old_n = t->model->gaussians.n;
+    const uint64_t most = most_after(t, iteration);
+    struct splat_density_prune_args prune = {.min_opacity = t->options.min_opacity_threshold,
+                                             .target_count = most < UINT32_MAX ? (uint32_t)most : 0};
+    uint32_t n_actions;
+    void *actions;
+    splat_memory_update_limit(t->backend);
+    SPLAT_TRY(splat_density_begin(t, old_n, &actions, error));
+    SPLAT_TRY(splat_growth_make(t, iteration, most ? most : UINT64_MAX, draw_within, actions, &n_actions, error));
+    prune.actions = actions;
+    prune.n_actions = n_actions;
+    SPLAT_TRY(splat_density_prune(t, iteration, prune, "min_opacity_threshold", error));
+    return splat_density_end(t, old_n, error);
+}
+
+/* ---------------------------------------------------------------- after an iteration */
+
+static splat_status after(splat_trainer *t, int iteration, splat_error *error)
+{
+    const splat_train_options *o = &t->options;
+    const bool densifies = splat_default_densifies_after(o, iteration);
+    if (splat_default_prunes_late_after(o, iteration)) return splat_default_prune_late(t, iteration, error);
+    if (densifies) SPLAT_TRY(densify(t, iteration, error));
+    SPLAT_TRY(splat_density_prune_masked(t, iteration, error));
+    if (densifies) SPLAT_TRY(splat_density_update_filter(t, error));
+    if (!resets_after(o, iteration)) return SPLAT_OK;
+    struct splat_opacity_reset_args args = {&t->model->gaussians, RESET_OPACITY, &t->moments};
+    t->is_broken = true;
+    return splat_op_opacity_reset(t->backend, &args, error);
+}
+
+/* ---------------------------------------------------------------- the strategy */
+
+static splat_status check(const splat_train_options *o, splat_error *error)
+{
+    if (o->regularizer || o->binding)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "the density strategy 'budget' trains from points; coarse training and refinement keep their "
+                          "Gaussians");
+    if (!(o->densify_grad_threshold > 0))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "the density strategy 'budget' draws by gradients: `densify_grad_threshold` must be above 0");
+    return SPLAT_OK;
+}
+
+const splat_strategy splat_strategy_budget = {
+    .name = "budget",
+    .wants_statistics = splat_default_wants_statistics,
+    .after = after,
+    .changes_after = changes_after,
+    .work_bytes = splat_density_scratch_bytes,
+    .cap = splat_budget_cap,
+    .first = splat_budget_first,
+    .check = check,
+};
