@@ -148,9 +148,9 @@ PYTHONDONTWRITEBYTECODE=1 python3 "$source/tests/docs/run_tutorial.py" "$source"
 # Nothing is declared for nothing: without libjansson4 dpkg refuses.
 sed -i '/^Package: libjansson4$/,/^$/d' "$scratch/root/var/lib/dpkg/status"
 # shellcheck disable=SC2086
-if $as_root dpkg --root="$scratch/root" --force-not-root --install "splatsmith_${version}_$architecture.deb" \
+if $as_root dpkg --root="$scratch/root" --force-not-root --install "libsplatsmith0_${version}_$architecture.deb" \
     >/dev/null 2>&1; then
-    fail "dpkg installs the program without libjansson4"
+    fail "dpkg installs the library without libjansson4"
 fi
 
 # ---------------------------------------------------------------- the archive

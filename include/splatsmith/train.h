@@ -56,10 +56,11 @@ typedef struct splat_refine_options {
 typedef struct splat_strategy splat_strategy;       /* opaque: a rule of density control */
 typedef struct splat_regularizer splat_regularizer; /* opaque: losses in addition to that of the photo */
 typedef struct splat_binding splat_binding;         /* opaque: a mesh that Gaussians follow */
-/* Returns the strategy of this name, NULL if there is none. "default": the adaptive density control of 3D Gaussian
- * Splatting, with a cap by the pixels of the photos and a late removal of nearly transparent Gaussians; "classic": as
- * published, without either; "fast": classic with a low cap; "mcmc": a fixed number of Gaussians, which move to where
- * they help (3DGS as Markov Chain Monte Carlo). */
+/* Returns the strategy of this name, NULL if there is none. "default": draws Gaussians by their gradients and splits
+ * them along their longest axis, up to a budget that the photos decide; "fast": the same in half the steps, with at
+ * most 330,000 Gaussians; "high": the same in 40,000 steps; "classic": the adaptive density control of 3D
+ * Gaussian Splatting, as published; "mcmc": a fixed number of Gaussians, which move to where they help (3DGS as Markov
+ * Chain Monte Carlo). */
 const splat_strategy *splat_strategy_find(const char *name);
 
 /* Measures that save memory, in the order in which a run takes them. */
@@ -190,14 +191,16 @@ void splat_train_options_init_sized(splat_train_options *options, size_t size);
 /* Sets a field, or one of `coarse` and `refine`, by its name from a text: see "options" in splatsmith/core.h. */
 splat_status splat_train_options_set(splat_train_options *options, const char *name, const char *text,
                                      splat_error *error);
-/* The same with a strategy (NULL: the default one) and its own defaults. "classic": pixels_per_gaussian and
- * late_prune_opacity 0. "fast": these, iterations 20000 and, as parts of them, position_lr_max_steps 20000,
- * densify_until_iter 10000, lr_decay_from_iter 14000; lr_final_factor 0.1, sh_rest_lr 0.0005, percent_dense 0.001,
- * target_gaussian_count 300,000. "mcmc": those two 0, densify_until_iter 25000, target_gaussian_count 1,000,000 (not
- * 0), init_opacity 0.5, init_scale 0.1, opacity_reg and scale_reg 0.01, lr_final_factor 0.05. */
+/* The same with a strategy (NULL: "default") and its own defaults: the PRESETs of train_options.def, which
+ * docs/options.md lists. `splatsmith train` begins with these. splat_train_options_init has the defaults of "classic",
+ * with a cap by pixels_per_gaussian; coarse training and refinement build on them. */
 void splat_train_options_init_strategy_sized(splat_train_options *options, size_t size, const splat_strategy *strategy);
 #define splat_train_options_init_strategy(options, strategy)                                                           \
     splat_train_options_init_strategy_sized(options, sizeof *(options), strategy)
+/* Sets iterations (>= 1). With the strategies default, fast and high position_lr_max_steps, densify_from_iter,
+ * densify_until_iter, opacity_reset_interval and lr_decay_from_iter keep their shares of the steps; fewer steps also
+ * lower densification_interval, down to 25. Set any of these afterwards. */
+void splat_train_options_set_steps(splat_train_options *options, int iterations);
 /* The same for coarse training: until 15000 by its clock, without density control. With MULTIVIEW estimation_factor and
  * normal_factor are 0, dn_factor 0.015, flat_factor 400, flat_ratio 0 and surface_fade 0.7. */
 void splat_train_options_init_coarse_sized(splat_train_options *options, size_t size,
@@ -480,6 +483,9 @@ void splat_run_options_init_sized(splat_run_options *options, size_t size);
  * the second in a row the run saves the splat and returns SPLAT_ERROR_CHECKPOINT. Errors also: IO (another run has the
  * folder), those of a step. */
 splat_status splat_trainer_run(splat_trainer *trainer, const splat_run_options *options, splat_error *error);
+/* Returns the strategy of the checkpoint that options->start_checkpoint names, NULL if there is no checkpoint or this
+ * program lacks its strategy. A run that resumes needs the strategy that it began with. */
+const splat_strategy *splat_run_find_strategy(const splat_run_options *options);
 /* Ends the run after the step in progress. Async-signal-safe. */
 void splat_trainer_request_stop(splat_trainer *trainer);
 /* Makes the run save a checkpoint and the splat after the step in progress, and continue. A file that cannot be written

@@ -63,7 +63,7 @@ class Trainer:
         for step in Trainer(scene, iterations=7000):
             print(step.iteration, step.loss)
 
-    strategy: how Gaussians come and go: "default", "classic", "fast" or "mcmc". regularization: coarse training with
+    strategy: how Gaussians come and go: "default", "fast", "high", "classic" or "mcmc". regularization: coarse training with
     losses of the surface, "density", "sdf", "dn_consistency" or "multiview"; begin with start_coarse then. Options:
     those of splat_train_options and of `splatsmith train`; of regularization those of splat_coarse_options, too.
     """
@@ -82,8 +82,10 @@ class Trainer:
         else:
             found = library.splat_strategy_find(strategy.encode()) if strategy is not None else None
             if strategy is not None and not found:
-                raise ArgumentError(f"strategy must be one of default, classic, fast, mcmc, not {strategy!r}")
+                raise ArgumentError(f"strategy must be one of default, fast, high, classic, mcmc, not {strategy!r}")
             library.splat_train_options_init_strategy_sized(byref(struct), size, found)
+            if "iterations" in options:
+                library.splat_train_options_set_steps(byref(struct), int(options["iterations"]))
         inner = (struct.coarse,) if regularization is not None else ()
         self._kept = _native.set_options(struct, dict(options), *inner)
         self._is_running = False

@@ -43,7 +43,7 @@ expect()
 expect "a peer that failed is an error" [ "$code" = 1 ]
 figures=$("$splatsmith" eval --ply model/point_cloud/iteration_60/point_cloud.ply -s scene --eval --backend cpu \
     2>/dev/null | awk '$1 == "test" && $2 == 2 { printf "%.2f (%.2f, %.2f) | %.4f", $3, $3, $3, $5 }')
-expect "its splat has the figures of eval ($figures)" grep -qF "| 6,000 | $figures |" said
+expect "its splat has the figures of eval ($figures)" grep -qF " | $figures |" said
 expect "two runs are two" grep -q '^| fake | 2 |' said
 expect "why a peer was not run" grep -q '^| broken | not run: python3.* ended with 5; out/broken_0.log says why' said
 expect "what is not there" grep -q '^| absent | not run: there is no checkout .*/nowhere' said

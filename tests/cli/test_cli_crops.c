@@ -8,7 +8,8 @@
 
 #include "cli_fixture.h"
 
-#define TRAIN "train", "-s", "scene", "--eval", "--backend", "cpu", "--iterations", "60", "--exposure"
+#define TRAIN "train", "-s", "scene", "--eval", "--backend", "cpu", "--strategy", "classic", "--iterations", "60", \
+              "--exposure"
 
 static int count(const char *path, const char *words)
 {

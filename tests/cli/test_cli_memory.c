@@ -120,37 +120,38 @@ static void test_strategies(void **state)
     (void)state;
     RUN_OUT(0, ": 450 Gaussians", TRAIN, "-m", "mcmc", "--strategy", "mcmc", "--cap_max", "450", "--densify_from_iter",
             "4", "--densification_interval", "5", "--checkpoint_iterations", "30");
-    RUN_ERR(2, "density strategy 'mcmc', and this run has 'default'", TRAIN, "-m", "mcmc", "--start_checkpoint",
-            "latest");
+    RUN_ERR(2, "density strategy 'mcmc', and this run has 'classic'", TRAIN, "-m", "mcmc", "--start_checkpoint",
+            "latest", "--strategy", "classic");
+    RUN_OUT(0, ": 450 Gaussians", TRAIN, "-m", "mcmc", "--start_checkpoint", "latest", "--cap_max", "450",
+            "--densify_from_iter", "4", "--densification_interval", "5"); /* it knows its strategy */
     RUN_ERR(0, "opacity_reg was 0.01, is 0.02", TRAIN, "-m", "mcmc", "--start_checkpoint", "latest",
             "--strategy", "mcmc", "--cap_max", "450", "--opacity_reg", "0.02");
     RUN_ERR(0, "lr_final_factor was 0.05, is 1", TRAIN, "-m", "mcmc", "--start_checkpoint", "latest",
             "--strategy", "mcmc", "--cap_max", "450", "--lr_final_factor", "1");
     RUN_ERR(2, "--target_gaussian_count", TRAIN, "-m", "never", "--strategy", "mcmc", "--cap_max", "0");
-    RUN_ERR(2, "--strategy takes one of default|classic|fast|mcmc", TRAIN, "-m", "never", "--strategy", "other");
+    RUN_ERR(2, "--strategy takes one of default|fast|high|classic|mcmc", TRAIN, "-m", "never", "--strategy", "other");
     RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "mcmc");
     assert_non_null(strstr(standard_output, "--strategy mcmc --vram_limit"));
-    RUN_OUT(0, "Plan for 300000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "fast");
+    RUN_OUT(0, "Plan for 66779 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "fast");
     RUN_OUT(0, "Plan for 200000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "fast",
             "--cap_max", "200K");
-    RUN_OUT(0, "Plan for 600 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--pixels_per_gaussian",
+    RUN_OUT(0, "Plan for 1277 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--pixels_per_gaussian",
             "8100");
     assert_non_null(strstr(standard_output, "--pixels_per_gaussian 8100 --vram_limit"));
     RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "classic");
     RUN_OUT(0, NULL, TRAIN, "-m", "fast", "--strategy", "fast", "--cap_max", "450", "--densify_from_iter", "4",
             "--densification_interval", "5", "--checkpoint_iterations", "30");
     RUN_OUT(0, NULL, TRAIN, "-m", "usual", "--cap_max", "450", "--densify_from_iter", "4", "--densification_interval",
-            "5", "--position_lr_max_steps", "40", "--densify_until_iter", "20", "--lr_decay_from_iter", "28",
-            "--lr_final_factor", "0.1", "--percent_dense", "0.001", "--sh_rest_lr", "0.0005");
+            "5", "--opacity_reset_interval", "4", "--sh_rest_lr", "0.001");
     assert_int_equal(system("cmp fast/point_cloud/iteration_40/point_cloud.ply "
                             "usual/point_cloud/iteration_40/point_cloud.ply"), 0);
-    RUN_ERR(0, "sh_rest_lr was 0.0005, is 0.001", TRAIN, "-m", "fast", "--start_checkpoint", "latest", "--strategy",
+    RUN_ERR(0, "sh_rest_lr was 0.001, is 0.002", TRAIN, "-m", "fast", "--start_checkpoint", "latest", "--strategy",
             "fast", "--cap_max", "450", "--densify_from_iter", "4", "--densification_interval", "5", "--sh_rest_lr",
-            "0.001");
-    RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--quality", "high");
-    assert_non_null(strstr(standard_output, "--strategy mcmc --vram_limit"));
+            "0.002");
+    RUN_OUT(0, NULL, "plan", "-s", "scene", "--device_memory", "16G", "--quality", "high");
+    assert_non_null(strstr(standard_output, "--strategy high --vram_limit"));
     RUN_OUT(0, "Plan for 200000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--quality", "high",
-            "--strategy", "mcmc", "--cap_max", "200K");
+            "--strategy", "high", "--cap_max", "200K");
     RUN_ERR(2, "cannot be --strategy fast", TRAIN, "-m", "never", "--quality", "high", "--strategy", "fast");
     RUN_ERR(2, "unknown option '--strategy'", "coarse", "-c", "mcmc", "--strategy", "mcmc");
 }

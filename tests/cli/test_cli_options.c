@@ -37,7 +37,7 @@ static void test_help(void **state)
         assert_true(longest_line(standard_output) <= 100);
         RUN_OUT(0, "usage: splatsmith ", "help", commands[i]);
     }
-    RUN_OUT(0, "-n, --iterations N                training steps [default: 30000; with --strategy fast 20000]", "train",
+    RUN_OUT(0, "-n, --iterations N                training steps [default: 25000; with --strategy fast 12000,", "train",
             "-h");
     RUN_OUT(0, "[default: 1.6e-06]", "help", "train", "all"); /* the library's own default, as a float prints */
     RUN_ERR(2, "did you mean 'train'", "help", "trian");
@@ -290,7 +290,7 @@ static void test_options_of_others(void **state)
 static void test_aliases(void **state)
 {
     (void)state;
-    RUN_ERR(1, "notice: --quality high is --strategy mcmc", "train", "-s", "absent", "--quality", "high");
+    RUN_ERR(1, "notice: --quality high is --strategy high", "train", "-s", "absent", "--quality", "high");
     RUN_ERR(1, "notice: --optimize_memory is --sh_storage float16", "train", "-s", "absent", "--optimize_memory");
     RUN_ERR(1, "notice: --low_dram is --image_cache_gb 0.25", "eval", "-m", "absent", "--low_dram");
     RUN_ERR(1, "notice: --use_marching_cubes is --method marching_cubes", "mesh", "-m", "absent",
@@ -302,8 +302,8 @@ static void test_aliases(void **state)
     RUN_ERR(1, "absent", "train", "-s", "absent", "--quality", "normal", "--optimize_memory", "False",
             "--backend", "cpu"); /* without a GPU "auto" prints a notice */
     assert_null(strstr(standard_error, "notice"));
-    RUN_ERR(1, "absent", "train", "-s", "absent", "--strategy", "mcmc", "--quality", "high");
-    RUN_ERR(2, "--quality high is --strategy mcmc, and cannot be --strategy classic", "train", "-s", "absent",
+    RUN_ERR(1, "absent", "train", "-s", "absent", "--strategy", "high", "--quality", "high");
+    RUN_ERR(2, "--quality high is --strategy high, and cannot be --strategy classic", "train", "-s", "absent",
             "--strategy", "classic", "--quality", "high");
     RUN_ERR(2, "--optimize_memory is --sh_storage float16, and cannot be --sh_storage float32", "train", "-s", "absent",
             "--sh_storage", "float32", "--optimize_memory");

@@ -53,7 +53,7 @@ static void a_quality_reaches_the_first_stage(void **state)
     (void)state;
     make_base();
     PIPELINE(0, "best", "--quality", "high", "--cap_max", "450", "--skip_coarse", "--skip_refine", "--skip_texture");
-    assert_true(file_contains("best/train/stage.json", "\"strategy\": \"mcmc\""));
+    assert_true(file_contains("best/train/stage.json", "\"strategy\": \"high\""));
 }
 
 /* The result is a mesh with a texture: a picture, and its coordinates for every vertex. */

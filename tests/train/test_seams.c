@@ -90,17 +90,32 @@ static void strategies_are_found_by_name(void **state)
     (void)state;
     splat_train_options o;
     splat_train_options_init(&o);
-    assert_ptr_equal(splat_strategy_find("default"), splat_strategy_of(&o));
-    assert_string_equal(splat_strategy_of(&o)->name, "default");
+    assert_string_equal(splat_strategy_of(&o)->name, "default"); /* that of coarse training and of older checkpoints */
+    assert_ptr_equal(splat_strategy_of_checkpoint("default"), splat_strategy_of(&o));
+    assert_ptr_equal(splat_strategy_of_checkpoint("budget"), splat_strategy_find("default"));
     assert_null(splat_strategy_find("none of these"));
+    assert_null(splat_strategy_of_checkpoint("none of these"));
+    splat_train_options_init_strategy(&o, NULL);
+    assert_string_equal(splat_strategy_of(&o)->name, "budget");
     splat_train_options_init_strategy(&o, splat_strategy_find("fast"));
-    assert_true(o.iterations == 20000 && o.position_lr_max_steps == 20000 && o.densify_until_iter == 10000);
-    assert_true(o.lr_decay_from_iter == 14000 && o.target_gaussian_count == 300000 && o.sh_rest_lr == 0.0005f);
-    assert_true(o.late_prune_opacity == 0);
+    assert_string_equal(splat_strategy_of(&o)->name, "budget_fast");
+    assert_true(o.iterations == 12000 && o.position_lr_max_steps == 12000 && o.densify_until_iter == 6000);
+    assert_true(o.lr_decay_from_iter == 8400 && o.target_gaussian_count == 330000 && o.sh_rest_lr == 0.001f);
+    splat_train_options_set_steps(&o, 4000);
+    assert_true(o.iterations == 4000 && o.position_lr_max_steps == 4000 && o.densify_until_iter == 2000);
+    assert_true(o.lr_decay_from_iter == 2800 && o.densify_from_iter == 100 && o.opacity_reset_interval == 400);
+    assert_int_equal(o.densification_interval, 33);
+    splat_train_options_set_steps(&o, 400);
+    assert_int_equal(o.densification_interval, 25);
+    splat_train_options_set_steps(&o, 800);
+    assert_int_equal(o.densification_interval, 25);
+    splat_train_options_init_strategy(&o, splat_strategy_of_checkpoint("fast")); /* of older checkpoints */
+    assert_true(o.iterations == 20000 && o.target_gaussian_count == 300000 && o.sh_rest_lr == 0.0005f);
     splat_train_options_init_strategy(&o, splat_strategy_find("classic"));
     assert_string_equal(splat_strategy_of(&o)->name, "classic");
     assert_true(o.late_prune_opacity == 0 && o.pixels_per_gaussian == 0);
-    assert_true(o.iterations == 30000 && o.target_gaussian_count == 0);
+    splat_train_options_set_steps(&o, 7000);
+    assert_true(o.iterations == 7000 && o.densify_until_iter == 15000 && o.target_gaussian_count == 0);
     splat_train_options_init(&o);
     assert_true(o.late_prune_opacity == 0.05f);
     o.strategy = &toy_strategy;

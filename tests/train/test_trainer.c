@@ -120,8 +120,8 @@ static void what_is_nearly_transparent_goes_after_densification(void **state)
     assert_int_equal(late_prunes(&o, &first, &last), 0);
     o.opacity_reset_interval = 500;
     assert_int_equal(late_prunes(&o, &first, &last), 29);
-    static const char *const others[] = {"classic", "fast", "mcmc"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const others[] = {"classic", "mcmc"};
+    for (int i = 0; i < 2; i++) {
         splat_train_options_init_strategy(&o, splat_strategy_find(others[i]));
         assert_int_equal(late_prunes(&o, &first, &last), 0);
     }

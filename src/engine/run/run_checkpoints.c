@@ -94,6 +94,24 @@ static splat_status load_latest(const splat_run_checkpoints *c, splat_error *err
     return status;
 }
 
+const splat_strategy *splat_run_find_strategy(const splat_run_options *run)
+{
+    const splat_run_checkpoints c = {.run = run};
+    const splat_strategy *found = NULL;
+    int *iterations;
+    size_t n;
+    if (!run->start_checkpoint) return NULL;
+    if (strcmp(run->start_checkpoint, "latest") != 0) return splat_checkpoint_strategy(run->start_checkpoint);
+    if (!run->model_path || list_checkpoints(run->model_path, &iterations, &n, NULL) != SPLAT_OK) return NULL;
+    for (size_t i = 0; i < n && !found; i++) {
+        char *path = path_of(&c, iterations[i]);
+        found = path ? splat_checkpoint_strategy(path) : NULL;
+        free(path);
+    }
+    free(iterations);
+    return found;
+}
+
 /* The interval's files of the run that is continued: two of them stay, as a run that is killed between a save and the
  * deletion leaves three. */
 static void find_rolling(splat_run_checkpoints *c)

@@ -37,9 +37,9 @@
 
 /* The names of the density strategies, a bar before each. */
 static const char strategies[] = ""
-#define SPLAT_STRATEGY(name) "|" #name
+#define SPLAT_STRATEGY(word, table) "|" #word
+#define SPLAT_FORMER_STRATEGY(table)
 #include "train/density/strategies.def"
-#undef SPLAT_STRATEGY
     ;
 
 /* A line of a table of options of splatsmith/, by its kind: `at` is its field in splat_line_parts. The number's range,
@@ -223,15 +223,15 @@ const splat_line_option splat_line_options[] = {
      "that iteration, the steps between are made", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", ALONE(STEPS), BASIC(DENSITY),
      CHOICE(training.strategy, strategies + 1),
-     "density control: default clones, splits and removes Gaussians by gradients and opacities, with a cap by the "
-     "pixels of the photos, and removes nearly transparent ones at the end; classic, as published, does neither; fast "
-     "is classic up to 300K, in 20000 steps with rates of its own; mcmc keeps a fixed number, moves those that are not "
-     "seen to where others are, and shakes those that are hardly seen", NULL},
+     "density control: default draws Gaussians by their gradients and splits them along their longest axis, up to a "
+     "budget that the photos decide; fast is the same in half the steps, up to 330K; high the same in 40,000 steps; "
+     "classic clones, splits and removes them as published; mcmc keeps a fixed number, moves those that are not seen "
+     "to where others are, and shakes those that are hardly seen", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", PIPELINE, BASIC(DENSITY),
      CHOICE(training.strategy, strategies + 1),
      "density control of the first stage, as for train", "classic: what meshes were measured with"},
     {"quality", 0, NULL, STEPS, STAGE(DENSITY), CHOICE(training.quality, "normal|high"),
-     "high: the best measured figures, in more time; the same as --strategy mcmc", NULL},
+     "high: the best measured figures, in more time; the same as --strategy high", NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, level, group, help, fallback)        \
     LIBRARY_LINE(train, name, field, kind, letter, aliases, commands, level, group, help, fallback)
 #define SPLAT_TRAIN_SHORTHAND(name, commands, level, group, help)                                                      \

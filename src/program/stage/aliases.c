@@ -15,7 +15,7 @@ typedef struct alias {
 } alias;
 
 static const alias aliases[] = {
-    {"quality", "high", "strategy", "mcmc", false},
+    {"quality", "high", "strategy", "high", false},
     {"optimize_memory", NULL, "sh_storage", "float16", false},
     {"low_dram", NULL, "image_cache_gb", "0.25", true},
     {"use_marching_cubes", NULL, "method", "marching_cubes", false},

@@ -45,29 +45,31 @@ void splat_stage_apply_preset(const splat_line *line, const splat_train_options 
 #include "splatsmith/train_options.def"
 }
 
-/* With a strategy that has a number of steps of its own: what ends after a part of them does so after any number. */
-static void scale_schedule(splat_train_options *o, int iterations)
-{
-    int *const ends[] = {&o->position_lr_max_steps, &o->densify_until_iter, &o->lr_decay_from_iter};
-    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-        *ends[i] = (int)((int64_t)*ends[i] * iterations / o->iterations);
-    o->iterations = iterations;
-}
-
-void splat_stage_asked_steps(const splat_line *line, splat_train_options *options)
+static void asked_with(const splat_line *line, const splat_strategy *strategy, splat_train_options *options)
 {
     splat_train_options usual, of_strategy;
     splat_train_options_init(&usual);
-    splat_train_options_init_strategy(&of_strategy, splat_strategy_find(line->training->strategy));
+    splat_train_options_init_strategy(&of_strategy, strategy);
     splat_stage_asked_options(line, options);
     options->strategy = of_strategy.strategy;
-    if (splat_line_given(line, "iterations") && of_strategy.iterations != usual.iterations)
-        scale_schedule(&of_strategy, line->train->iterations);
+    const bool sets_steps = splat_line_given(line, "iterations") || options->iterations != usual.iterations;
+    if (sets_steps) splat_train_options_set_steps(&of_strategy, options->iterations);
     splat_stage_apply_preset(line, &of_strategy, options);
     if (splat_line_given(line, "target_gaussian_count") || line->plan->n_gaussians) {
         options->pixels_per_gaussian = 0; /* a named count is meant */
         splat_line_put_given(line, &line->train->pixels_per_gaussian, sizeof(float), &options->pixels_per_gaussian);
     }
+}
+
+void splat_stage_asked_steps(const splat_line *line, splat_train_options *options)
+{
+    asked_with(line, splat_strategy_find(line->training->strategy), options);
+}
+
+void splat_stage_asked_run(const splat_line *line, const splat_run_options *run, splat_train_options *options)
+{
+    const splat_strategy *begun = splat_line_given(line, "strategy") ? NULL : splat_run_find_strategy(run);
+    asked_with(line, begun ? begun : splat_strategy_find(line->training->strategy), options);
 }
 
 void splat_stage_plan_options(const splat_line *line, splat_plan_options *options)

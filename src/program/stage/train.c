@@ -56,7 +56,7 @@ splat_status splat_stage_begin_train(splat_training *t, const splat_line *line, 
             splat_stage_check_deletable(t->model_path, line->scene->source_path, line->run->start_checkpoint, error));
     SPLAT_TRY(splat_stage_create_context(line, &session->context, error));
     SPLAT_TRY(splat_scene_open(session->context, &session->scene_options, &session->scene, error));
-    splat_stage_asked_steps(line, &t->train_options);
+    splat_stage_asked_run(line, &t->run_options, &t->train_options);
     SPLAT_TRY(splat_stage_plan(line, session->context, session->scene, 0, 0, &t->train_options, error));
     SPLAT_TRY(splat_ranks_start_gpus(line, session->scene, &t->train_options, &t->workers, error));
     SPLAT_TRY(splat_trainer_create(session->context, session->scene, &t->train_options, &t->trainer, error));

@@ -1,4 +1,5 @@
-/* density_select, density_draw, density_grow, density_prune, opacity_reset: the population of Gaussians (docs/method.md 10). */
+/* density_select, density_draw, density_grow, density_prune, opacity_reset: the population of Gaussians
+ * (docs/method.md 10). */
 #ifndef SPLAT_OPS_DENSIFY_H
 #define SPLAT_OPS_DENSIFY_H
 

@@ -365,8 +365,8 @@ static int check_halves(const population *before, const population *result, size
         double logit = result->g.p.opacities[rows[h]];
         for (int k = 0; k < 3; k++) {
             double exact = before->g.p.means[3 * i + (size_t)k] + reach * column[k];
-            TEST_CHECK(failures, fabs(mean[k] - exact) < 2e-6 * (fabs(reach) + fabs(exact) + 1), "row %zu: mean %g, not %g",
-                       i, mean[k], exact);
+            TEST_CHECK(failures, fabs(mean[k] - exact) < 2e-6 * (fabs(reach) + fabs(exact) + 1),
+                       "row %zu: mean %g, not %g", i, mean[k], exact);
             TEST_CHECK(failures, fabs(scale[k] - s[k] - log(k == axis ? 0.55 : 0.893)) < 2e-6, "row %zu: scale", i);
         }
         TEST_CHECK(failures, fabs(1 / (1 + exp(-logit)) - raw) < 1e-5 * raw + 1e-11, "row %zu: opacity %g, not %g", i,
@@ -375,7 +375,8 @@ static int check_halves(const population *before, const population *result, size
     return failures;
 }
 
-/* Clones and long-axis splits in one call: clones stay copies, halves have moments of 0 and all else of their source. */
+/* Clones and long-axis splits in one call: clones stay copies; halves have moments of 0 and all else of their
+ * source. */
 static int check_long(splat_backend *backend, uint32_t n, int sh_degree, bool small)
 {
     int failures = 0;

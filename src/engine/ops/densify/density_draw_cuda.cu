@@ -8,8 +8,8 @@ extern "C" {
 #define DRAW_THREADS 256
 
 __global__ void __launch_bounds__(DRAW_THREADS)
-    draw_kernel(const __grid_constant__ splat_density_draw_args args, const __grid_constant__ splat_statistics statistics,
-                splat_density_drawn *counts)
+    draw_kernel(const __grid_constant__ splat_density_draw_args args,
+                const __grid_constant__ splat_statistics statistics, splat_density_drawn *counts)
 {
     const uint32_t i = blockIdx.x * DRAW_THREADS + threadIdx.x;
     bool candidate = false, drawn = false;

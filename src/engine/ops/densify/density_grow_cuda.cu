@@ -18,7 +18,8 @@ extern "C" {
 struct action_counts {
     __host__ __device__ uint64_t operator()(uint8_t action) const
     {
-        return action == SPLAT_DENSITY_CLONE || action == SPLAT_DENSITY_LONG ? 1ull : action == SPLAT_DENSITY_SPLIT ? 1ull << 32 : 0ull;
+        const bool copies = action == SPLAT_DENSITY_CLONE || action == SPLAT_DENSITY_LONG;
+        return copies ? 1ull : action == SPLAT_DENSITY_SPLIT ? 1ull << 32 : 0ull;
     }
 };
 typedef thrust::transform_iterator<action_counts, const uint8_t *> counts_iterator;

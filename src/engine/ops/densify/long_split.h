@@ -1,5 +1,5 @@
-/* The long-axis split (Improved-GS; docs/method.md 10.2): a Gaussian becomes two halves along its longest axis. The same
- * on every backend. */
+/* The long-axis split (Improved-GS; docs/method.md 10.3): a Gaussian becomes two halves along its longest axis. Every
+ * backend uses this code. */
 #ifndef SPLAT_OPS_LONG_SPLIT_H
 #define SPLAT_OPS_LONG_SPLIT_H
 

@@ -3,6 +3,7 @@
 #include "run/checkpoint/checkpoint.h"
 #include "run/checkpoint/header.h"
 #include "run/checkpoint/write.h"
+#include "train/density/strategies.h"
 
 #include "train/ranks/host_rows.h"
 
@@ -63,6 +64,16 @@ splat_status splat_checkpoint_write(splat_trainer *t, const char *path, const ch
 splat_status splat_trainer_save_checkpoint(splat_trainer *t, const char *path, splat_error *error)
 {
     return splat_checkpoint_write(t, path, SPLAT_CHECKPOINT_REQUESTED, error);
+}
+
+const splat_strategy *splat_checkpoint_strategy(const char *path)
+{
+    splat_tensor_reader reader;
+    if (splat_tensor_reader_open(&reader, path, NULL) != SPLAT_OK) return NULL;
+    const char *name = json_string_value(json_object_get(reader.header, "strategy"));
+    const splat_strategy *strategy = splat_strategy_of_checkpoint(name ? name : "default");
+    splat_tensor_reader_close(&reader);
+    return strategy;
 }
 
 bool splat_checkpoint_has_reason(const char *path, const char *reason)

@@ -1,5 +1,5 @@
-/* Density control within a budget (docs/method.md 10.2): Gaussians are drawn by their gradients, split along their
- * longest axis, and their number grows like a square root. */
+/* Density control within a budget (docs/method.md 10.3): Gaussians are drawn by their gradients, split along their
+ * longest axis, and their number grows like a square root; what does not recover from a reset of the opacities goes. */
 #include "train/density/budget.h"
 
 #include "ops/densify/densify.h"
@@ -18,6 +18,10 @@
 #define MOST_OF_POINTS 2        /* a cap for points is at most so many caps for photos: few photos have few */
 #define RESET_OPACITY 0.05f
 #define LEAST_INTERVAL 500      /* of resets: opacities need the time */
+#define N_RECOVERIES 2          /* resets after which the least opaque go */
+#define RECOVERY_STEPS 300      /* that opacities need after a reset, at least */
+#define STEPS_OF_A_PHOTO 1.2    /* for each photo: most Gaussians have been seen */
+#define UNRECOVERED 5           /* one in so many goes */
 
 /* ---------------------------------------------------------------- the schedule */
 
@@ -50,11 +54,28 @@ static bool resets_after(const splat_train_options *o, int iteration)
     return o->opacity_reset_interval >= LEAST_INTERVAL && splat_default_resets_opacity_after(o, false, iteration);
 }
 
+bool splat_budget_prunes_unrecovered_after(const splat_train_options *o, size_t n_photos, int iteration)
+{
+    const double wait = fmax(RECOVERY_STEPS, STEPS_OF_A_PHOTO * (double)n_photos);
+    if (wait >= o->opacity_reset_interval) return false;
+    for (int i = 1; i <= N_RECOVERIES; i++) {
+        const int reset = i * o->opacity_reset_interval;
+        if (resets_after(o, reset) && iteration == reset + (int)wait) return true;
+    }
+    return false;
+}
+
+static bool prunes_unrecovered_after(const splat_trainer *t, int iteration)
+{
+    return splat_budget_prunes_unrecovered_after(&t->options, t->scene->dataset.n_train, iteration);
+}
+
 static bool changes_after(const splat_trainer *t, int iteration)
 {
     const splat_train_options *o = &t->options;
     return splat_default_prunes_late_after(o, iteration) || splat_default_densifies_after(o, iteration) ||
-           resets_after(o, iteration) || splat_density_prunes_masked_after(o, &t->scene->dataset, iteration);
+           resets_after(o, iteration) || prunes_unrecovered_after(t, iteration) ||
+           splat_density_prunes_masked_after(o, &t->scene->dataset, iteration);
 }
 
 /* ---------------------------------------------------------------- a round of growth */
@@ -143,12 +164,22 @@ static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
 
 /* ---------------------------------------------------------------- after an iteration */
 
+/* The least opaque fifth: a reset has left these Gaussians without use. The rounds of growth put others where they are
+ * needed. */
+static splat_status prune_unrecovered(splat_trainer *t, int iteration, splat_error *error)
+{
+    const uint32_t n = splat_shards_count(t);
+    struct splat_density_prune_args args = {.target_count = n - n / UNRECOVERED};
+    return splat_density_prune_alone(t, iteration, args, "opacity_reset_interval", error);
+}
+
 static splat_status after(splat_trainer *t, int iteration, splat_error *error)
 {
     const splat_train_options *o = &t->options;
     const bool densifies = splat_default_densifies_after(o, iteration);
     if (splat_default_prunes_late_after(o, iteration)) return splat_default_prune_late(t, iteration, error);
     if (densifies) SPLAT_TRY(densify(t, iteration, error));
+    if (prunes_unrecovered_after(t, iteration)) SPLAT_TRY(prune_unrecovered(t, iteration, error));
     SPLAT_TRY(splat_density_prune_masked(t, iteration, error));
     if (densifies) SPLAT_TRY(splat_density_update_filter(t, error));
     if (!resets_after(o, iteration)) return SPLAT_OK;
@@ -171,13 +202,28 @@ static splat_status check(const splat_train_options *o, splat_error *error)
     return SPLAT_OK;
 }
 
+/* The three differ in the defaults of their options (PRESET in train_options.def). */
+#define RULES                                                                                                          \
+    .scales = true,                                                                                                    \
+    .wants_statistics = splat_default_wants_statistics,                                                                \
+    .after = after,                                                                                                    \
+    .changes_after = changes_after,                                                                                    \
+    .work_bytes = splat_density_scratch_bytes,                                                                         \
+    .cap = splat_budget_cap,                                                                                           \
+    .first = splat_budget_first,                                                                                       \
+    .check = check
+
 const splat_strategy splat_strategy_budget = {
     .name = "budget",
-    .wants_statistics = splat_default_wants_statistics,
-    .after = after,
-    .changes_after = changes_after,
-    .work_bytes = splat_density_scratch_bytes,
-    .cap = splat_budget_cap,
-    .first = splat_budget_first,
-    .check = check,
+    RULES,
+};
+
+const splat_strategy splat_strategy_budget_fast = {
+    .name = "budget_fast",
+    RULES,
+};
+
+const splat_strategy splat_strategy_budget_high = {
+    .name = "budget_high",
+    RULES,
 };

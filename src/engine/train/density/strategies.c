@@ -6,25 +6,54 @@
 
 #include <string.h>
 
-static const splat_strategy *const strategies[] = {
-#define SPLAT_STRATEGY(name) &splat_strategy_##name,
+static const struct {
+    const char *word; /* NULL: of checkpoints alone */
+    const splat_strategy *strategy;
+} strategies[] = {
+#define SPLAT_STRATEGY(word, table) {#word, &splat_strategy_##table},
+#define SPLAT_FORMER_STRATEGY(table) {NULL, &splat_strategy_##table},
 #include "train/density/strategies.def"
-#undef SPLAT_STRATEGY
 };
+#define N_STRATEGIES (sizeof strategies / sizeof strategies[0])
 
 const splat_strategy *splat_strategy_find(const char *name)
 {
-    for (size_t i = 0; i < sizeof strategies / sizeof strategies[0]; i++)
-        if (strcmp(strategies[i]->name, name) == 0) return strategies[i];
+    for (size_t i = 0; i < N_STRATEGIES; i++)
+        if (strategies[i].word && strcmp(strategies[i].word, name) == 0) return strategies[i].strategy;
     return NULL;
+}
+
+const splat_strategy *splat_strategy_of_checkpoint(const char *name)
+{
+    for (size_t i = 0; i < N_STRATEGIES; i++)
+        if (strcmp(strategies[i].strategy->name, name) == 0) return strategies[i].strategy;
+    return NULL;
+}
+
+#define LEAST_INTERVAL 25 /* between densifications: gradients of so many photos, at least */
+
+void splat_train_options_set_steps(splat_train_options *o, int iterations)
+{
+    int *const parts[] = {&o->position_lr_max_steps, &o->densify_from_iter, &o->densify_until_iter,
+                          &o->opacity_reset_interval, &o->lr_decay_from_iter};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && o->strategy && o->strategy->scales; i++) {
+        *parts[i] = (int)((int64_t)*parts[i] * iterations / o->iterations);
+        if (*parts[i] < 1) *parts[i] = 1;
+    }
+    if (o->strategy && o->strategy->scales && iterations < o->iterations) {
+        const int interval = (int)((int64_t)o->densification_interval * iterations / o->iterations);
+        const int least = o->densification_interval < LEAST_INTERVAL ? o->densification_interval : LEAST_INTERVAL;
+        o->densification_interval = interval > least ? interval : least;
+    }
+    o->iterations = iterations;
 }
 
 void splat_train_options_init_strategy_sized(splat_train_options *options, size_t size, const splat_strategy *strategy)
 {
     splat_train_options defaults;
     splat_train_options_init(&defaults);
-    defaults.strategy = strategy;
-    if (strategy) splat_train_options_apply_preset(&defaults, strategy->name);
+    defaults.strategy = strategy ? strategy : splat_strategy_find("default");
+    splat_train_options_apply_preset(&defaults, defaults.strategy->name);
     splat_options_give(options, size, &defaults, sizeof defaults);
 }
 

@@ -9,7 +9,8 @@
 #include "train/parts/extra_rows.h"
 
 struct splat_strategy {
-    const char *name;                /* in strategies.def and checkpoints */
+    const char *name;                /* of its presets, and in checkpoints */
+    bool scales;                     /* its schedule is parts of the steps (splat_train_options_set_steps) */
     const splat_extra_array *arrays; /* its state, in trainer->strategy_rows */
     int n_arrays;
 
@@ -35,8 +36,8 @@ struct splat_strategy {
     splat_status (*check)(const splat_train_options *options, splat_error *error);
 };
 
-#define SPLAT_STRATEGY(name) extern const splat_strategy splat_strategy_##name;
+#define SPLAT_STRATEGY(word, table) extern const splat_strategy splat_strategy_##table;
+#define SPLAT_FORMER_STRATEGY(table) extern const splat_strategy splat_strategy_##table;
 #include "train/density/strategies.def"
-#undef SPLAT_STRATEGY
 
 #endif
