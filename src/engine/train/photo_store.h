@@ -19,7 +19,7 @@ typedef struct splat_photo {
 typedef struct splat_photo_store {
     splat_block block;       /* empty: not all are kept */
     splat_block streamed[2]; /* then these, each as large as the largest photo */
-    splat_block neighbor;    /* as large, where a step looks at a photo beside its own */
+    splat_block neighbor;    /* of the same size, for a step that uses a second photo */
     int last_turn;           /* the block that was fetched into last ... */
     uint32_t last_view;      /* ... and its view; UINT32_MAX: none */
     size_t *offsets;         /* [n_views] bytes into the block; SIZE_MAX: not a training view */
@@ -34,7 +34,7 @@ splat_status splat_photo_store_init(splat_photo_store *store, splat_backend *bac
 splat_status splat_photo_store_stream(splat_photo_store *store, splat_backend *backend, const splat_dataset *dataset,
                                       bool neighbors, splat_error *error);
 void splat_photo_store_free(splat_photo_store *store, splat_backend *backend);
-/* Whether fetching a view needs no decoded photo. */
+/* True if fetching a view needs no decoded photo. */
 bool splat_photo_store_has(const splat_photo_store *store, uint32_t view);
 /* The photo of a training view: its place among the resident ones, or, ahead of the work in progress, block `turn` (0
  * or 1) of the two that the steps use in turn. A second call of the same step finds it there. Valid until the turn

@@ -16,7 +16,7 @@ splat_status splat_trainer_resize_rows(splat_trainer *trainer, uint32_t n, splat
 splat_status splat_trainer_resize_state(splat_trainer *trainer, uint32_t n, bool has_statistics, splat_error *error);
 /* All that there are. */
 splat_status splat_trainer_zero_statistics(splat_trainer *trainer, splat_error *error);
-/* What that maps on the device beyond what is there. */
+/* The additional device memory of that growth. */
 size_t splat_trainer_growth_bytes(const splat_trainer *trainer, uint32_t n);
 /* Gives the statistics back when no density control is left after `iteration`. */
 void splat_trainer_drop_statistics(splat_trainer *trainer, int iteration);

@@ -103,7 +103,7 @@ static size_t bytes_of(const splat_trainer *t, uint32_t n_slots)
     return splat_rest_cache_cut(&rows, NULL, &zeroed);
 }
 
-/* Of the limit some stays free: working memory that grows a little must not cost the cache. */
+/* Slots of the cache. A part of the limit stays free: working memory that grows a little must not cost the cache. */
 static uint32_t slots_that_fit(const splat_trainer *t)
 {
     const splat_memory *memory = &t->backend->memory;

@@ -1,5 +1,5 @@
-/* What the trainer keeps for sh_rest (ops/rest/rest.h) beside the rows: steps that its backend puts off, and a cache of
- * rows that lie in host memory. */
+/* The trainer's state of sh_rest (ops/rest/rest.h) in addition to the rows: steps that its backend defers, and a cache
+ * of rows that lie in host memory. */
 #ifndef SPLAT_TRAIN_REST_STATE_H
 #define SPLAT_TRAIN_REST_STATE_H
 
@@ -10,13 +10,13 @@
 /* They are made up by a step for what it sees, and by splat_rest_open (model/rest.h) for all others. The bits are those
  * of steps that were made at once, so checkpoints know nothing of it. */
 
-/* Whether a run of these options keeps what a step of sh_rest is made of, on a backend that can: sh_rest and its
- * moments are on the device, and nothing but the photo's loss looks at the colours. In float32 the step is put off. In
- * small storages it is made at once, which only steps of several views (n_slots) need these arrays for. */
+/* True if a run with these options keeps the inputs of sh_rest's step, on a backend that can: sh_rest and its
+ * moments are on the device, and only the photo's loss uses the colours. In float32 the step is deferred. In small
+ * storages it is made at once; there only steps of several views (n_slots) need these arrays. */
 bool splat_defers_rest(bool backend_can, const splat_train_options *options, uint32_t n_slots);
 /* The arrays with a row for each Gaussian. */
 void splat_deferral_describe(splat_row_blocks *rows, uint32_t n_slots);
-/* Of a run of these options: views of a step. */
+/* Views of a step in a run with these options. */
 uint32_t splat_deferral_slots(const splat_train_options *options);
 /* Rows that a trainer with n Gaussians needs. */
 uint32_t splat_deferral_rows(const splat_trainer *trainer, uint32_t n);

@@ -1,5 +1,5 @@
-/* Where a training starts: the splat that the scene's points make, for who only looks at it, or a state from elsewhere
- * instead. */
+/* Starts a training: from a splat made of the scene's points (also for callers that only show it), or from an existing
+ * state. */
 #include "train/start.h"
 
 #include "base/options.h"

@@ -64,7 +64,7 @@ struct splat_trainer {
     float regularizer_constant;          /* what a run keeps from its beginning (splat_regularizer); 0 at first */
     splat_block regularizer_results;     /* double[n_results] of the last step with such losses */
 
-    splat_block regularizer_maps;        /* of a view beside the step's */
+    splat_block regularizer_maps;        /* of a second view, next to the step's */
 
     void *parts[SPLAT_N_PARTS];          /* the state of each part (parts/part.h); NULL: it keeps none */
     splat_bound_state bound;             /* what the Gaussians follow from; empty without a binding */

@@ -54,7 +54,7 @@ static splat_status kept_share(splat_trainer *t, uint32_t index, double *share, 
     return SPLAT_OK;
 }
 
-/* Where nothing of a view is kept there is nothing to learn from it, unless that nothing shall be there is learnt. */
+/* Skips a view without unmasked pixels, unless masked pixels must become empty. */
 static splat_status pass_over_empty(splat_trainer *t, splat_step_view *view, splat_error *error)
 {
     const splat_dataset *dataset = &t->scene->dataset;

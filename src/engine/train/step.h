@@ -56,7 +56,7 @@ const uint8_t *splat_step_mask(const splat_trainer *trainer, const splat_step_vi
  * DEVICE; those of decoding. */
 splat_status splat_step_stage_photo(splat_trainer *trainer, splat_step_view *view, splat_error *error);
 
-/* What a view is expected to need; nothing is known while steps wait. */
+/* The expected needs of a view; unknown while results of steps are pending. */
 splat_view_hint splat_step_hint(const splat_trainer *trainer, uint32_t view);
 /* The turn (train/photo_store.h) of the step that is about to stage its photo. */
 int splat_step_photo_turn(const splat_trainer *trainer);
@@ -81,7 +81,7 @@ void splat_step_tell(const splat_trainer *trainer, const splat_step_result *resu
 /* NUMERIC unless the loss is finite. */
 splat_status splat_step_check_loss(const splat_trainer *trainer, double loss, int iteration, uint32_t view,
                                    splat_error *error);
-/* Means over all pixels become means over those that count, for whoever looks at them. */
+/* Converts means over all pixels to means over those that count, for reports. */
 void splat_step_scale_result(splat_step_result *result, double kept);
 /* An asynchronous backend: posts this step's result and takes that of the step before (zeros at the first). */
 splat_status splat_step_exchange_results(splat_trainer *trainer, int iteration, const splat_step_view *view,

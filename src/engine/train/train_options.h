@@ -6,7 +6,7 @@
 #include "base/option_table.h"
 #include "splatsmith/train.h"
 
-/* Where the tests see an option at work; see the .def. */
+/* The test that shows the effect of an option; see the .def. */
 typedef enum splat_option_effect {
     SPLAT_CHANGES_NOTHING = 0,
     SPLAT_CHANGES_TRAINING,
@@ -28,7 +28,7 @@ typedef struct splat_option_trial {
 
 /* In the order of checkpoints and reports. */
 extern const splat_option_table splat_train_options_table;
-/* Of each row. */
+/* A trial for each row. */
 extern const splat_option_trial splat_train_option_trials[];
 
 /* Sets what the PRESET lines of that name say; a name without lines changes nothing. */

@@ -11,7 +11,8 @@
 #define SPLAT_LONG_OPACITY 0.6f        /* of the filtered opacity */
 #define SPLAT_LONG_MOST 0.99f
 
-/* What both halves have, and how far their means lie from that of the source: one at +offset, one at -offset. */
+/* The common values of both halves, and the distance of their means from that of the source: one at +offset, one at
+ * -offset. */
 typedef struct splat_long_halves {
     float offset[3], log_scales[3], logit;
 } splat_long_halves;

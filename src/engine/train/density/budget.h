@@ -14,8 +14,8 @@ uint64_t splat_budget_first(const splat_train_options *options, const splat_data
 /* Gaussians that the model may have after a round at `iteration`, when it began with n_first and the cap is `cap`:
  * n_first + (cap - n_first) sqrt(x), x the part of the growth that is over. Never above the cap. */
 uint64_t splat_budget_at(const splat_train_options *options, uint64_t n_first, uint64_t cap, int iteration);
-/* Whether the least opaque fifth goes after this iteration: once opacities have had time to recover from one of the
- * first two resets, which is 300 steps and 1.2 steps for each photo. Never where the next reset comes before. */
+/* True if the least opaque fifth is removed after this iteration: when opacities have had time to recover from one of
+ * the first two resets, which is 300 steps and 1.2 steps for each photo. Never if the next reset comes first. */
 bool splat_budget_prunes_unrecovered_after(const splat_train_options *options, size_t n_photos, int iteration);
 
 #endif

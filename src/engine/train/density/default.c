@@ -39,8 +39,8 @@ bool splat_default_prunes_large(const splat_train_options *options, int iteratio
     return iteration > options->opacity_reset_interval;
 }
 
-/* Of no use to any photo once nothing grows any more and opacities are not reset; the last steps are for those that
- * stay. Coarse training and refinement have no growth, and none of this. */
+/* Removes faint Gaussians late, once the model no longer grows and opacities are not reset: no photo needs them, and
+ * the last steps train the others. Coarse training and refinement have no growth, and no such removal. */
 bool splat_default_prunes_late_after(const splat_train_options *options, int iteration)
 {
     int interval = options->opacity_reset_interval;
@@ -117,8 +117,8 @@ static bool fits(const splat_growth *selected, splat_growth_room room)
 
 #define THRESHOLD_STEPS 10 /* the threshold is found to a thousandth of an octave range */
 
-/* What the statistics select; when that is more than there is room for, what a higher threshold selects: those with
- * the largest gradients, as many as fit. *asked: rows without that bound. */
+/* Selects by the statistics. If more are selected than there is room for, raises the threshold: those with the largest
+ * gradients, as many as fit. *asked: rows without that bound. */
 static splat_status select_within(splat_trainer *t, int iteration, splat_growth_room room, uint8_t *actions,
                                   splat_growth *selected, uint64_t *asked, splat_error *error)
 {
@@ -197,7 +197,8 @@ static splat_status after(splat_trainer *t, int iteration, splat_error *error)
     return splat_op_opacity_reset(t->backend, &args, error);
 }
 
-/* What the three have in common: they differ in the defaults of their options (PRESET in train_options.def). */
+/* Functions shared by the three strategies, which differ in the defaults of their options (PRESET in
+ * train_options.def). */
 #define RULES                                                                                                          \
     .wants_statistics = splat_default_wants_statistics,                                                                \
     .updates = updates,                                                                                                \

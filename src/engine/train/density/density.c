@@ -97,7 +97,7 @@ static splat_status reserve_work(splat_trainer *t, size_t bytes, splat_error *er
     return splat_scratch_reset(t->backend, error);
 }
 
-/* Asks for work, then rows; on all ranks alike: what one has no memory for none gets, and the rows are those before. */
+/* Asks for work, then rows, on all ranks: if one has no memory, none gets it, and the rows do not change. */
 static splat_status try_room(splat_trainer *t, size_t work, uint32_t n, splat_error *error)
 {
     const uint32_t old_n = t->model->gaussians.n;

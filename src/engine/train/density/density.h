@@ -6,8 +6,8 @@
 #include "ops/densify/densify.h"
 #include "train/state.h"
 
-/* What belongs after `iteration` (schedule.h), once: the strategy's density control, then the regularizer's, then the
- * late 3D filter. */
+/* Runs the density control that belongs after `iteration` (schedule.h), once: the strategy's, then the regularizer's,
+ * then the late 3D filter. */
 splat_status splat_density_control_after(splat_trainer *trainer, int iteration, splat_error *error);
 
 /* Begins a change between two steps: *scratch is `bytes` of the frame's memory, as no view is in work. From here on a

@@ -12,7 +12,7 @@ typedef struct splat_growth {
     uint64_t n_clone, n_split;
 } splat_growth;
 
-/* What a selection may be: new rows in all, and new Gaussians once the split ones are gone. */
+/* Limits of a selection: new rows in all, and new Gaussians after the split ones are removed. */
 typedef struct splat_growth_room {
     uint64_t rows, gaussians;
 } splat_growth_room;

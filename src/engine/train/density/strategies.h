@@ -6,7 +6,7 @@
 
 /* The strategy of the options, never NULL. */
 const splat_strategy *splat_strategy_of(const splat_train_options *options);
-/* That of a checkpoint, by its name there; NULL: none of this program. */
+/* Returns the strategy of a checkpoint by its name there; NULL: none of this program. */
 const splat_strategy *splat_strategy_of_checkpoint(const char *name);
 
 #endif

@@ -19,12 +19,12 @@ struct splat_strategy {
     bool (*wants_statistics)(const splat_train_options *options, int iteration);
     /* Adam's step of this iteration: it comes with the rates, and with every tensor to be updated. NULL: so be it. */
     void (*updates)(const splat_trainer *trainer, int iteration, splat_adam *adam);
-    /* What belongs after an iteration: it may change the Gaussians (density.h), look at other views, and move or
-     * mark parameters. Done once, at the start of the next step; random numbers are functions of the iteration. */
+    /* Runs after an iteration: may change the Gaussians (density.h), use other views, and move or mark parameters. Runs
+     * once, at the start of the next step; random numbers are functions of the iteration. */
     splat_status (*after)(splat_trainer *trainer, int iteration, splat_error *error);
-    /* Whether `after` does more in an iteration than to move or mark each Gaussian by itself: it changes their number,
-     * or looks at other Gaussians or at views. Where it does not, several ranks do it with the rows that each has
-     * (splat_shards_rows). NULL: in every iteration. */
+    /* True if `after` does more in an iteration than move or mark each Gaussian independently: it changes their number,
+     * or uses other Gaussians or views. If false, several ranks run it on their own rows (splat_shards_rows). NULL:
+     * true in every iteration. */
     bool (*changes_after)(const splat_trainer *trainer, int iteration);
     /* For the plan: working memory of `after` with n Gaussians, from scratch, on a device or the host. NULL: none. */
     size_t (*work_bytes)(bool on_device, size_t n);
@@ -32,7 +32,7 @@ struct splat_strategy {
     uint64_t (*cap)(const splat_train_options *options, const splat_dataset *dataset);
     /* Gaussians that it begins with at most; 0: the scene's points. NULL: target_gaussian_count. */
     uint64_t (*first)(const splat_train_options *options, const splat_dataset *dataset);
-    /* Beside the ranges of single options: what it cannot be combined with. Errors: ARGUMENT. NULL: nothing. */
+    /* Checks combinations of options, after the ranges of single options. Errors: ARGUMENT. NULL: no check. */
     splat_status (*check)(const splat_train_options *options, splat_error *error);
 };
 

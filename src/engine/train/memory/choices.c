@@ -1,4 +1,4 @@
-/* What can be done about memory: how it changes a run, and what it saves. */
+/* Choices that save memory: the effect of each on a run, and its saving. */
 #include "train/memory/choices.h"
 
 #include "ops/view.h"

@@ -1,4 +1,4 @@
-/* What can be done about memory, once: the plan makes choices from this table, the profile says what each would have
+/* Choices that save memory, in one table: the plan chooses from it, and the profile says how much each would have
  * saved. */
 #ifndef SPLAT_TRAIN_MEMORY_CHOICES_H
 #define SPLAT_TRAIN_MEMORY_CHOICES_H
@@ -11,7 +11,7 @@ typedef struct splat_memory_held {
     int sh_degree;
     size_t largest_photo;         /* bytes: 3 a pixel */
     double harmonics_float32;     /* sh_rest, as long as it is float32 */
-    double moments_float32;       /* Adam's moments, likewise */
+    double moments_float32;       /* Adam's moments, the same */
     double harmonics_all;         /* sh_rest and its moments in any storage */
     double photos;                /* all training photos, where they are kept */
     double frame;                 /* of the largest view */
@@ -25,7 +25,7 @@ typedef struct splat_memory_choice {
     size_t keep;                  /* offset of the flag in splat_plan_options that forbids it; 0: none does */
     /* Changes the options of a run; NULL: it is no option. */
     void (*apply)(splat_train_options *options);
-    /* Bytes that it would have saved; NULL: not to be told from what was held. */
+    /* Bytes that the choice would have saved; NULL: unknown from the held memory. */
     double (*saving)(const splat_memory_held *held);
 } splat_memory_choice;
 

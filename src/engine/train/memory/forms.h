@@ -1,7 +1,7 @@
-/* What is given up at which count of Gaussians. A form is a run in which the first choices of a list are made, those
- * that it may make (splat_memory_choices); forms are numbered from 0, nothing given up, to SPLAT_N_FORMS - 1, all of
- * them. The cheapest form for n Gaussians below a limit is the first that fits: with more memory never a later one, and
- * with more Gaussians never an earlier one. The last form is the one that any view can be done in. Pure arithmetic. */
+/* Forms: the choices that a run gives up at each count of Gaussians. A form is a run that has made the first choices
+ * of its list (splat_memory_choices); forms are numbered from 0, nothing given up, to SPLAT_N_FORMS - 1, all of
+ * them. The cheapest form for n Gaussians below a limit is the first that fits: with more memory it is never a later
+ * one, and with more Gaussians never an earlier one. Every view fits into the last form. Pure arithmetic. */
 #ifndef SPLAT_TRAIN_MEMORY_FORMS_H
 #define SPLAT_TRAIN_MEMORY_FORMS_H
 
@@ -18,11 +18,11 @@ typedef struct splat_memory_forms {
 
 /* Those of `may` that would change a run of these options on this backend. */
 unsigned splat_forms_useful(const splat_memory_setup *setup, const splat_train_options *options, unsigned may);
-/* What a form gives up. */
+/* The SPLAT_GIVE_UP_* bits of a form. */
 unsigned splat_form_bits(const splat_memory_forms *forms, int form);
 /* The first form that gives all of them up. */
 int splat_form_of_bits(unsigned bits);
-/* Of the cheapest form in which n Gaussians fit; the last when they fit in none. */
+/* The cheapest form in which n Gaussians fit; the last if they fit in none. */
 int splat_form_for(const splat_memory_forms *forms, size_t n);
 /* The most Gaussians that fit in a form; 0 when none do. */
 size_t splat_form_most(const splat_memory_forms *forms, int form);

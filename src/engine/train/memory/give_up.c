@@ -125,13 +125,13 @@ static splat_status give_up(splat_trainer *t, unsigned bit, splat_error *error)
     }
 }
 
-/* What the run lacks already is not given up, and not reported. */
+/* False if the run lacks the feature already; then it is not given up, and not reported. */
 static bool has(const splat_trainer *t, unsigned bit)
 {
     return splat_forms_useful(&t->memory.setup, &t->options, bit) != 0;
 }
 
-/* Where bands are no gain, giving up lists changes nothing. */
+/* False if bands save nothing; then giving up lists changes nothing. */
 static bool gains(const splat_trainer *t, unsigned bit)
 {
     splat_memory_forms forms = forms_of(t);

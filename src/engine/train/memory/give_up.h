@@ -1,5 +1,6 @@
-/* What a run gives up while it trains, when growth would not fit below the memory limit otherwise (may_give_up). It
- * happens between two steps, in place, and for good: a form (forms.h) is never left for an earlier one. */
+/* Saves memory during a training, by giving up features, when growth would not fit below the memory limit otherwise
+ * (may_give_up). It happens between two steps, in place, and for good: a form (forms.h) is never left for an earlier
+ * one. */
 #ifndef SPLAT_TRAIN_GIVE_UP_H
 #define SPLAT_TRAIN_GIVE_UP_H
 
@@ -7,11 +8,11 @@
 
 /* At the beginning: what the forms follow from. */
 void splat_give_up_init(splat_trainer *trainer);
-/* Whether this run gives anything up. */
+/* True if this run may give features up. */
 bool splat_gives_up(const splat_trainer *trainer);
-/* Of several ranks, n Gaussians each, these three are called by all, who do the same. */
+/* All ranks call these three functions, with n Gaussians on each rank, and do the same. */
 
-/* Whether splat_give_up_for would give anything up. Errors: RANK. */
+/* Sets *is_due if splat_give_up_for would give something up. Errors: RANK. */
 splat_status splat_give_up_is_due(splat_trainer *trainer, size_t n, bool *is_due, splat_error *error);
 /* Gives up what n Gaussians need, before they are made room for; nothing when they fit. Errors: DEVICE, RANK; MEMORY
  * when something could not be given up: it is as it was. */

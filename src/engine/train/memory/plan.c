@@ -29,20 +29,20 @@ static unsigned allowed(const splat_memory_setup *u, const splat_train_options *
     return splat_forms_useful(u, wanted, may & possible);
 }
 
-/* Of n Gaussians, the part of the rank that has most. */
+/* The rows of n Gaussians on the rank with the most. */
 static size_t part_of(const splat_memory_setup *u, size_t n)
 {
     return u->n_ranks > 1 ? (n + u->n_ranks - 1) / u->n_ranks : n;
 }
 
-/* What the driver holds for exchanges between GPUs, where its share is not named. */
+/* The driver's memory for exchanges between GPUs, if its share is not named. */
 static size_t peers_bytes(const splat_memory_setup *u, const splat_plan_options *options)
 {
     bool is_counted = u->n_ranks > 1 && u->view.on_device && !options->overhead_bytes;
     return is_counted ? splat_overhead_step(SPLAT_PEERS_BYTES) : 0;
 }
 
-/* What each of the form's choices saves at n Gaussians, the others made. */
+/* Lists the saving of each of the form's choices at n Gaussians, with the others made. */
 static void list_choices(const splat_memory_forms *f, int form, size_t n, splat_plan *plan)
 {
     unsigned bits = splat_form_bits(f, form);
@@ -59,15 +59,15 @@ static void list_choices(const splat_memory_forms *f, int form, size_t n, splat_
     }
 }
 
-/* Whether a run that goes from a form to the next at n Gaussians says so: bands that save nothing change nothing. */
+/* True if a run reports its change from a form to the next at n Gaussians: bands that save nothing change nothing. */
 static bool is_told(const splat_memory_forms *f, int form, size_t n)
 {
     unsigned bit = splat_memory_choices[form].bit & f->may;
     return bit && (bit != SPLAT_GIVE_UP_LISTS || splat_form_bytes(f, form + 1, n) < splat_form_bytes(f, form, n));
 }
 
-/* What growth gives up, and from which count of all ranks on, as far as it can get: where one thing is not enough, all
- * up to the one that is. */
+/* Lists the features that growth gives up, and the count of all ranks from which each is needed. If one is not enough,
+ * all up to the one that is share a count. */
 static void list_steps(const splat_memory_forms *f, size_t rows, splat_plan *plan)
 {
     size_t most = splat_form_most(f, 0);
@@ -138,7 +138,7 @@ static void fill_rows(const splat_memory_setup *u, const splat_train_options *o,
     plan->evaluation_bytes = plan->total_bytes; /* in the memory of training: nothing is added */
 }
 
-/* What the n Gaussians of the trained splat take on one device. */
+/* Fills the memory of the n trained Gaussians on one device. */
 static void fill_later(const splat_memory_setup *u, const splat_train_options *o, const splat_plan_options *options,
                        size_t n, splat_list_room room, splat_plan *plan)
 {
@@ -165,8 +165,8 @@ void splat_plan_init_sized(splat_plan *plan, size_t size)
     splat_options_give(plan, size, &nothing, sizeof nothing);
 }
 
-/* What a scene usually grows to: 11 to 35 times its points on the scenes measured, a few millions at most. Only figures
- * are made of it. */
+/* The usual number of Gaussians of a scene: 11 to 35 times its points on the measured scenes, a few millions at most.
+ * It serves only for figures. */
 static size_t usual_count(size_t n_points)
 {
     size_t n = 25 * n_points;
@@ -227,8 +227,8 @@ static splat_status plan_fixed(const splat_memory_forms *f, const splat_plan_opt
     return SPLAT_OK;
 }
 
-/* Begins with what holds the points, or the count that was named; the figures are those of the count planned for. Of
- * several ranks the forms are of the part that each has, and what is told is of all. */
+/* Plans a run that grows: it begins with the form that holds the points, or the given count; the figures are those of
+ * the planned count. With several ranks the forms are of the part on each, and the reported counts are of all. */
 static splat_status plan_growth(const splat_memory_forms *f, const splat_plan_options *options,
                                 splat_train_options *chosen, splat_plan *plan, splat_error *error)
 {

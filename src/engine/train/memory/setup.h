@@ -1,4 +1,4 @@
-/* What the memory of a run follows from, beside its options and its count. */
+/* Facts that decide the memory of a run, in addition to its options and its count. */
 #ifndef SPLAT_TRAIN_MEMORY_SETUP_H
 #define SPLAT_TRAIN_MEMORY_SETUP_H
 
@@ -17,15 +17,15 @@ typedef struct splat_memory_setup {
     size_t n_ranks;            /* that have a view each, and as many Gaussians each as are counted; 0 and 1: one */
 } splat_memory_setup;
 
-/* SPLAT_GIVE_UP_* of what several ranks can do without amid a run; none moves rows into host memory, and GPUs have
- * small storages from the beginning or not. */
+/* SPLAT_GIVE_UP_* that several ranks may give up during a run: none moves rows into host memory, and GPUs have small
+ * storages from the beginning or never. */
 static inline unsigned splat_ranks_may_give_up(bool on_device)
 {
     const unsigned everywhere = SPLAT_GIVE_UP_PHOTOS | SPLAT_GIVE_UP_LISTS;
     return on_device ? everywhere : everywhere | SPLAT_GIVE_UP_SH | SPLAT_GIVE_UP_MOMENTS;
 }
 
-/* Where SH above degree 0 lie, and their moments. */
+/* The place of SH above degree 0, and of their moments. */
 static inline splat_placement splat_place_of_harmonics(const splat_train_options *options)
 {
     return options->sh_offload ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;

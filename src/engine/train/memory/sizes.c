@@ -1,4 +1,4 @@
-/* What a run holds, added up from the bytes that each op states. */
+/* The memory of a run, as the sum of the bytes that each op states. */
 #include "train/memory/sizes.h"
 
 #include "math/camera.h"
@@ -41,7 +41,7 @@ splat_work splat_memory_work(const splat_memory_setup *u, size_t n, splat_list_r
     return w;
 }
 
-/* What a block of so many bytes maps. */
+/* Bytes that a block of this size maps. */
 static size_t mapped(const splat_memory_setup *u, size_t bytes)
 {
     return (bytes + u->granule - 1) / u->granule * u->granule;
@@ -104,9 +104,9 @@ size_t splat_memory_streamed_photos(const splat_memory_setup *u, const splat_tra
     return u->photos_two + (sees_neighbors ? u->photos_two / 2 : 0);
 }
 
-/* Of a GPU that trains with others, n Gaussians each: its own in every view of a step, the sums of their gradients and
- * of the squares of these, and what goes there and back of what views see. Shares of 5 to 30 % were measured; a third
- * is counted on. */
+/* Memory of a GPU that trains with others, n Gaussians each: its own in every view of a step, the sums of their
+ * gradients and of the squares of these, and the rows of views that are sent there and back. Shares of 5 to 30 %
+ * were measured; a third is counted on. */
 #define USUAL_SEEN 3
 
 static size_t ranks_bytes(const splat_memory_setup *u, const splat_train_options *o, size_t n)

@@ -11,7 +11,7 @@
 typedef struct splat_memory_sizes {
     size_t overhead, parameters, sh, moments, sh_moments, statistics, regularizer, bound, frame, scratch, photos,
         parts, ranks, rest;
-    size_t host; /* pinned, beside all others */
+    size_t host; /* pinned, in addition to all others */
     bool photos_stream; /* `photos` are those of two steps, not all */
 } splat_memory_sizes;
 
@@ -24,7 +24,8 @@ static inline size_t splat_overhead_step(size_t bytes)
     return (bytes + SPLAT_OVERHEAD_STEP - 1) / SPLAT_OVERHEAD_STEP * SPLAT_OVERHEAD_STEP;
 }
 
-/* What the driver holds more on each of several GPUs that train together: of two H200s, with NCCL 2.28.9. */
+/* The driver's additional memory on each of several GPUs that train together: measured on two H200s, with NCCL
+ * 2.28.9. */
 #define SPLAT_PEERS_BYTES ((size_t)1268 << 20)
 
 /* for_gpu: plan for one although the context runs on the CPU. overhead: 0: what the driver tells, or a usual figure. */
@@ -38,7 +39,7 @@ typedef struct splat_list_room {
     bool bands;
 } splat_list_room;
 
-/* Of n Gaussians on each of the ranks, how many a view is of. */
+/* The Gaussians of a view, if each rank has n. */
 static inline size_t splat_memory_all(const splat_memory_setup *setup, size_t n)
 {
     return setup->n_ranks > 1 ? n * setup->n_ranks : n;
@@ -48,8 +49,8 @@ static inline size_t splat_memory_all(const splat_memory_setup *setup, size_t n)
 size_t splat_memory_usual_instances(const splat_memory_setup *setup, size_t n);
 /* The work of a view of n Gaussians. */
 splat_work splat_memory_work(const splat_memory_setup *setup, size_t n, splat_list_room room);
-/* What photos take on the device when they are streamed: those of two steps, and one of a neighbouring view where the
- * regularizer looks at it. */
+/* Bytes of photos on the device when they are streamed: those of two steps, and one of a neighbouring view if the
+ * regularizer uses it. */
 size_t splat_memory_streamed_photos(const splat_memory_setup *setup, const splat_train_options *options);
 /* With n Gaussians; options->max_instances does not count. */
 splat_memory_sizes splat_memory_sizes_of(const splat_memory_setup *setup, const splat_train_options *options, size_t n,

@@ -1,7 +1,7 @@
-/* The seam for Gaussians that follow from something else, such as the triangles of a mesh: a binding is a constant
- * table of data and functions that the options name (NULL: none). project_backward leaves the tensors that follow as
- * they are and writes their gradients; the binding takes these to its own arrays, steps them, and makes the tensors
- * anew, so that the model is that of its arrays after every step. The trainer allocates and checkpoints the arrays, and
+/* The seam for Gaussians that follow another object, such as the triangles of a mesh: a binding is a constant table
+ * of data and functions that the options name (NULL: none). project_backward does not change these tensors and
+ * writes their gradients. The binding converts the gradients to its own arrays, steps them, and computes the tensors
+ * again, so that the model always follows from its arrays. The trainer allocates and checkpoints the arrays, and
  * knows nothing else of it. */
 #ifndef SPLAT_TRAIN_BINDING_H
 #define SPLAT_TRAIN_BINDING_H
@@ -33,14 +33,15 @@ struct splat_binding {
     splat_status (*check)(const splat_train_options *options, size_t n, const uint32_t *rows, splat_error *error);
     /* All arrays but the derived ones, and the tensors that follow, were replaced: makes the derived ones. */
     splat_status (*restored)(splat_trainer *trainer, splat_error *error);
-    /* What `step` takes of scratch at a time, for n Gaussians. */
+    /* Scratch bytes that `step` takes at a time, for n Gaussians. */
     size_t (*scratch_bytes)(const splat_train_options *options, size_t n);
-    /* After project_backward: from dL/d(tensors that follow) to the arrays; Adam, with the rates and corrections of the
-     * tensors, where these would be updated; then the tensors anew. Allocates nothing. */
+    /* Runs after project_backward: converts the gradients of the bound tensors to those of the arrays, makes Adam's
+     * step on the arrays, with the rates and corrections of the tensors, where these would be updated, and computes
+     * the tensors again. Allocates nothing. */
     splat_status (*step)(splat_trainer *trainer, const splat_adam *adam, const splat_tensors *gradients,
                          splat_error *error);
-    /* Writes into a folder what belongs to the splat that was saved: beside it, and into the model folder, where it
-     * stands for the last one. NULL: nothing. */
+    /* Writes the files that belong to a saved splat to a folder: that of the splat, and the model folder for the last
+     * one. NULL: none. */
     splat_status (*save)(const splat_trainer *trainer, const char *folder, splat_error *error);
 };
 

@@ -167,7 +167,7 @@ static void free_state(splat_trainer *t)
     free(s);
 }
 
-/* ---------------------------------------------------------------- what is told */
+/* ---------------------------------------------------------------- reports */
 
 static double sum_of(const double *parts, size_t stride)
 {
@@ -193,7 +193,7 @@ static splat_status find_own(const splat_trainer *t, found *own, splat_error *er
     return SPLAT_OK;
 }
 
-/* Of all ranks: the losses of the last view that had known depth. */
+/* Collects the results of all ranks: the losses of the last view with known depth. */
 static splat_status find_of_all(const splat_trainer *t, found *all, splat_error *error)
 {
     const splat_depth_state *s = splat_depths_of(t);
@@ -314,7 +314,7 @@ static splat_status stage(splat_trainer *t, int iteration, splat_step_view *view
     return SPLAT_OK;
 }
 
-/* Of several ranks: dL/dz of the rows that came. */
+/* Takes dL/dz of the rows that came from other ranks. */
 static splat_status stage_rows(splat_trainer *t, splat_step_depths *d, splat_error *error)
 {
     splat_frame *frame = &t->model->frame;

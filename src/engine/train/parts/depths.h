@@ -18,7 +18,7 @@ enum {
     SPLAT_N_DEPTH_RESULTS = 3 * SPLAT_DEPTH_SUMS
 };
 
-/* Of a step's view. Arrays are the frame's. */
+/* Known depth of a step's view. Arrays are the frame's. */
 typedef struct splat_step_depths {
     float map_weight, point_weight; /* 0: no such loss in this step */
     splat_raster_depth blend;       /* its planes are there as the losses need them; gradients begin as zeros */
@@ -26,7 +26,7 @@ typedef struct splat_step_depths {
     int iteration;
 } splat_step_depths;
 
-/* What a trainer keeps. */
+/* Known depth of a trainer. */
 typedef struct splat_depth_state {
     splat_block points;  /* splat_depth_point of all training views, as the dataset has them; empty: none count */
     splat_block patches; /* of those points: of each view that has some, a byte a tile, one view after another */
@@ -43,13 +43,13 @@ static inline splat_depth_state *splat_depths_of(const splat_trainer *trainer)
 
 /* The weight of a map at an iteration: from depth_l1_weight_init to depth_l1_weight_final, exponentially. */
 float splat_depth_map_weight(const splat_train_options *options, int iteration);
-/* That of points: until densify_until_iter. */
+/* The weight of the loss on points: until densify_until_iter. */
 float splat_depth_point_weight(const splat_train_options *options, int iteration);
 
 /* A step has such losses: one of the steps 1 to SPLAT_DEPTH_STEPS, one of as many after them, and so on. */
 bool splat_depths_looks(uint64_t seed, int iteration);
 
-/* What the scene knows, as far as the options' weights ask for it. */
+/* True if the scene has maps and the options' weights use them. */
 bool splat_depths_has_maps(const splat_train_options *options, const splat_dataset *dataset);
 bool splat_depths_has_points(const splat_train_options *options, const splat_dataset *dataset);
 

@@ -337,7 +337,7 @@ static splat_status stage(splat_trainer *t, int iteration, splat_step_view *view
     return splat_frame_take(t->backend, frame, picture, (void **)&view->exposed, error);
 }
 
-/* Of a training view, without a photo. */
+/* The arguments for a training view, without a photo. */
 static struct splat_exposure_args args_of_view(const splat_trainer *t, size_t index, const splat_camera *camera,
                                                float *exposed)
 {

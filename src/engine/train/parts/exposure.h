@@ -34,7 +34,7 @@ splat_status splat_exposures_share(splat_trainer *trainer, splat_error *error);
 /* Adam's rate at an iteration, of so many photos that are drawn in turn. */
 float splat_exposures_rate(const splat_train_options *options, uint32_t n_photos, int iteration);
 
-/* Of the exposures e, their mean among them, in stops. Waits for the device. Errors: MEMORY, DEVICE. */
+/* Summarises the exposures e, with their mean, in stops. Waits for the device. Errors: MEMORY, DEVICE. */
 splat_status splat_exposures_summary(const splat_trainer *trainer, double *mean, double *min, double *max,
                                      splat_error *error);
 /* The gains as a file has them: over the photos e, a and b have the mean 0. Freed with splat_exposures_file_free. Waits

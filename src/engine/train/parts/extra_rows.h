@@ -1,5 +1,5 @@
-/* Arrays that a density strategy or a regularizer keeps beside the model, with a row for each Gaussian. They are
- * described as data; the trainer allocates, resizes and checkpoints them. */
+/* Arrays of a density strategy or a regularizer, with a row for each Gaussian of the model. They are described as data;
+ * the trainer allocates, resizes and checkpoints them. */
 #ifndef SPLAT_TRAIN_EXTRA_ROWS_H
 #define SPLAT_TRAIN_EXTRA_ROWS_H
 

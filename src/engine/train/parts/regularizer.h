@@ -1,5 +1,5 @@
-/* The seam for losses beside that of the photo: a regularizer is a constant table of data and functions that the
- * options name (NULL: none). The trainer calls it, and knows nothing else of it. */
+/* The seam for losses in addition to that of the photo: a regularizer is a constant table of data and functions that
+ * the options name (NULL: none). The trainer calls it, and knows nothing else of it. */
 #ifndef SPLAT_TRAIN_REGULARIZER_H
 #define SPLAT_TRAIN_REGULARIZER_H
 
@@ -10,8 +10,8 @@
 #include "splatsmith/train.h"
 #include "train/parts/extra_rows.h"
 
-/* What TensorBoard shows of a run with a regularizer, beside its losses and what it shows of every run; at the same
- * steps. Functions may be NULL. */
+/* Additional curves of a run with a regularizer in TensorBoard, at the same steps as those of every run. Functions may
+ * be NULL. */
 typedef struct splat_regularizer_report {
     void (*begin)(splat_tensorboard *writer, int first_step);
     /* step_ms: mean of the steps since the last call; NAN: there were none. sample: NULL: none. */
@@ -19,7 +19,7 @@ typedef struct splat_regularizer_report {
                     double reserved_bytes, const splat_monitor_sample *sample);
     /* summary: with spreads. */
     void (*model)(splat_tensorboard *writer, int iteration, const splat_summary *summary);
-    /* Of the test views. lpips: NAN when it was not measured. */
+    /* Writes figures of the test views. lpips: NAN if it was not measured. */
     void (*test)(splat_tensorboard *writer, int iteration, const splat_metrics *metrics, double lpips);
     const char *count_tag, *opacities_tag, *scales_tag; /* Gaussians in thousands, histograms: at evaluations */
 } splat_regularizer_report;
@@ -42,9 +42,9 @@ struct splat_regularizer {
     const char *acts_after;         /* the option that names the iteration after which it changes the model, once */
     const splat_regularizer_report *report; /* NULL: none */
 
-    /* Beside the ranges of single options: which exclude each other. Errors: ARGUMENT. */
+    /* Checks combinations of options, after the ranges of single options. Errors: ARGUMENT. */
     splat_status (*check)(const splat_train_options *options, splat_error *error);
-    /* Whether the step of an iteration has such losses: a function of nothing else. NULL: none. */
+    /* True if the step of an iteration has such losses; depends on nothing else. NULL: none. */
     bool (*has_losses)(const splat_train_options *options, int iteration);
     /* Before the steps of iterations first .. last, by all ranks that share them: what lasts from step to step, in the
      * cached arrays of splat_shapes_extra_rows. NULL: there is nothing. */
@@ -62,10 +62,9 @@ struct splat_regularizer {
      * pixels at most (trainer->regularizer_maps); then its step fetches the photos of neighbours, too. NULL or 0: it
      * looks at none. */
     size_t (*neighbor_bytes)(const splat_train_options *options, size_t photo_pixels);
-    /* What belongs after an iteration, after density control, once: it may change the model
-     * (train/density/density.h). */
+    /* Runs after an iteration, after density control, once: it may change the model (train/density/density.h). */
     splat_status (*after)(splat_trainer *trainer, int iteration, splat_error *error);
-    /* Whether that changes the model: ranks bring all Gaussians together for it. NULL: never. */
+    /* True if `after` changes the model: then ranks collect all Gaussians first. NULL: never. */
     bool (*changes_after)(const splat_train_options *options, int iteration);
     /* Its losses and figures, as splat_trainer_get_losses gives them; results: of the last step, on the host; NULL:
      * there was none. Returns how many. */

@@ -84,9 +84,9 @@ static void close_step(splat_trainer *t, splat_status status, const splat_error 
 
 /* ---------------------------------------------------------------- the order of views */
 
-/* Views that take alike come side by side: where each rank has a view, a step takes as long as the longest. What a view
- * takes follows from the pairs it had when it was last trained on. */
-#define WINDOW 8 /* batches among whose views those that take alike are found */
+/* Views of similar cost share a step, because a step with a view on each rank takes as long as the longest view. The
+ * cost of a view is its number of pairs when it was last trained on. */
+#define WINDOW 8 /* batches whose views are sorted by cost */
 
 static splat_shard_views *views_of(splat_trainer *t)
 {
@@ -96,7 +96,7 @@ static splat_shard_views *views_of(splat_trainer *t)
 static splat_status make_views(splat_trainer *t, splat_error *error)
 {
     const size_t n = t->scene->dataset.n_views;
-    /* Where runs have the same bytes they go on from checkpoints, which do not know what views took. */
+    /* runs with reproducible bytes continue from checkpoints, which do not have the costs of views */
     if (splat_backend_result_latency(t->backend) == 0 || t->backend->deterministic) return SPLAT_OK;
     views_of(t)->pairs = calloc(2 * n, sizeof *views_of(t)->pairs);
     if (!views_of(t)->pairs) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", n);
@@ -323,7 +323,7 @@ static bool may_ask_again(const splat_trainer *t)
 
 /* ---------------------------------------------------------------- results */
 
-/* Where results come a step late, a loss that is not finite is found here, by its rank: all ranks end then. */
+/* Reports a step. On a backend with late results a rank finds here that a loss is not finite: then all ranks end. */
 static splat_status report(splat_trainer *t, const splat_step *s, splat_status found, splat_step_result *mean,
                            splat_error *error)
 {
@@ -360,7 +360,7 @@ static splat_status report(splat_trainer *t, const splat_step *s, splat_status f
 
 /* ---------------------------------------------------------------- beginning and end */
 
-/* What a batch sums over its views. */
+/* The sums of a batch over its views. */
 static void describe_sums(splat_trainer *t)
 {
     static const char *const names[2][SPLAT_N_TENSORS] = {{

@@ -206,8 +206,8 @@ static uint64_t least_bound(uint64_t a, uint64_t b)
     return a && (!b || a < b) ? a : b;
 }
 
-/* What ranks may have planned each for itself: all begin in the form that the one with the least memory needs, and none
- * gives up what ranks cannot do without. */
+/* Agrees on one plan: all ranks begin in the form of the rank with the least memory, and none gives up features that
+ * ranks need. */
 static splat_status share_plans(splat_trainer *t, splat_error *error)
 {
     enum { N = 6 };
@@ -231,7 +231,8 @@ static splat_status share_plans(splat_trainer *t, splat_error *error)
     return SPLAT_OK;
 }
 
-/* What exchanges take of a device is the driver's share of the limit, and there after the first one. */
+/* Tries an exchange: its memory on a device is the driver's share of the limit, and is allocated by the first
+ * exchange. */
 static splat_status try_exchange(splat_trainer *t, splat_error *error)
 {
     enum { BYTES = 4096 };
@@ -253,7 +254,7 @@ static splat_status try_exchange(splat_trainer *t, splat_error *error)
 
 /* ---------------------------------------------------------------- photos */
 
-/* What no other run calls its shared memory: of rank 0, to all. */
+/* Agrees on a unique name of the shared memory: from rank 0 to all. */
 static splat_status agree_on_name(splat_trainer *t, char name[64], splat_error *error)
 {
     struct timespec now;

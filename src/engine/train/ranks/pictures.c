@@ -1,5 +1,4 @@
-/* Pictures of several views, one a rank, for whoever measures them, and a picture at rank 0 for whoever looks at a
- * training. */
+/* Pictures of several views, one a rank, for measurements, and a picture at rank 0 for the viewer of a training. */
 #include "train/ranks/pictures.h"
 
 #include "math/camera.h"
@@ -66,7 +65,7 @@ splat_status splat_shards_blend(splat_trainer *t, const uint32_t *views, int n_v
 
 /* ---------------------------------------------------------------- one at rank 0 */
 
-/* Of the own Gaussians in the view, in its frame. */
+/* Makes the planes of the rank's own Gaussians in the view, in its frame. */
 static splat_status make_planes(splat_trainer *t, float **planes, splat_error *error)
 {
     splat_frame *frame = splat_batch_frame(&t->shards.batch, 0);

@@ -1,4 +1,4 @@
-/* What each rank tells of its Gaussians and its work, and rank 0 adds up. */
+/* Reports of the ranks on their Gaussians and their work, summed at rank 0. */
 #include "train/ranks/report.h"
 
 #include "model/rest.h"
@@ -9,7 +9,7 @@
 
 /* ---------------------------------------------------------------- the Gaussians */
 
-/* Of a rank; counts follow, [SPLAT_SUMMARY_N][n_edges - 1]. */
+/* Summary of a rank; counts follow, [SPLAT_SUMMARY_N][n_edges - 1]. */
 typedef struct own_summary {
     splat_block scratch;
     splat_summary summary;
@@ -55,7 +55,7 @@ static void add_range(splat_summary_range *to, const splat_summary_range *from)
     to->n += from->n;
 }
 
-/* Of both together, from the sums of squares about each mean (Chan, Golub and LeVeque 1983). */
+/* Combines two spreads, from the sums of squares about each mean (Chan, Golub and LeVeque 1983). */
 static void add_spread(splat_summary_spread *to, const splat_summary_spread *from)
 {
     const double a = (double)to->n, b = (double)from->n, between = from->mean - to->mean;

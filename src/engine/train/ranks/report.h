@@ -1,4 +1,4 @@
-/* What curves and reports tell of a training of several ranks: the Gaussians of all, and what each rank had to do. */
+/* Figures of a training of several ranks for curves and reports: the Gaussians of all, and the work of each rank. */
 #ifndef SPLAT_TRAIN_RANKS_REPORT_H
 #define SPLAT_TRAIN_RANKS_REPORT_H
 
@@ -14,9 +14,9 @@ splat_status splat_shards_serve_summary(splat_trainer *trainer, const splat_orde
 /* A step begins, and has ended well. */
 void splat_shards_begin_traffic(splat_trainer *trainer);
 void splat_shards_end_traffic(splat_trainer *trainer);
-/* What this rank blended of a view, when it is known. */
+/* Notes the Gaussians and pairs that this rank blended in a view, once they are known. */
 void splat_shards_note_view(splat_trainer *trainer, uint64_t n_visible, uint64_t n_instances);
-/* What this rank did, to rank 0: all[ranks], there. Errors: RANK. */
+/* Sends the work of this rank to rank 0; there all[ranks]. Errors: RANK. */
 splat_status splat_shards_send_info(splat_trainer *trainer, splat_rank_info *all, splat_error *error);
 
 #endif

@@ -23,7 +23,7 @@ static uint32_t most_rows(const splat_trainer *t, const splat_state_array *array
     return n < 1 ? 1 : n > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)n;
 }
 
-/* Of these, how many a rank has from its row `first` on. */
+/* The number of these rows that a rank has from its row `first` on. */
 static uint32_t piece_rows(uint32_t most, uint32_t n_all, int rank, int size, uint32_t first)
 {
     const uint32_t count = splat_shard_count(n_all, rank, size), left = count > first ? count - first : 0;
@@ -87,7 +87,7 @@ static splat_status move_all(splat_trainer *t, uint32_t n, bool to_others, splat
     return SPLAT_OK;
 }
 
-/* Rank 0's own rows to their places among all, or back, by way of memory beside: from the side where none is
+/* Moves rank 0's own rows to their places among all, or back, by way of other memory, from the side where no row is
  * overwritten before it has moved. */
 static splat_status spread_array(splat_trainer *t, const splat_state_array *array, uint32_t n_own, bool to_all,
                                  splat_error *error)

@@ -27,7 +27,7 @@ static splat_tensors tensors_of(const shape_arrays *shapes)
                            .opacities = shapes->arrays[SPLAT_SHAPES_OPACITIES]};
 }
 
-/* Where the arrays of n rows lie that go together. */
+/* The places of the n-row arrays in one packed block. */
 static shape_arrays packed_at(float *at, uint32_t n)
 {
     shape_arrays packed;
@@ -111,8 +111,8 @@ static uint32_t rows_of(const splat_trainer *t, int rank)
     return splat_shard_count(t->shards.n_all, rank, t->shards.comm->size);
 }
 
-/* Of one array: the own rows, which lie side by side, to all ranks, and all rows to their places in `all`. in: as large
- * as `all`. */
+/* Gathers one array: the own rows, which are contiguous, go to all ranks, and all rows to their places in `all`. in: as
+ * large as `all`. */
 static splat_status gather_array(splat_trainer *t, void *own, void *all, void *in, uint32_t words, splat_error *error)
 {
     splat_comm *comm = t->shards.comm;
@@ -155,7 +155,7 @@ static splat_status gather_shapes(splat_trainer *t, splat_error *error)
     return SPLAT_OK;
 }
 
-/* What was cached of all of them, where each rank has only its rows: a checkpoint was loaded. */
+/* Gathers the cached arrays of all Gaussians if each rank has only its rows: after a checkpoint was loaded. */
 static splat_status gather_cached(splat_trainer *t, splat_error *error)
 {
     splat_extra_rows *own = &t->regularizer_rows, *all = &t->shards.shapes.extra_rows;
@@ -218,7 +218,7 @@ splat_status splat_shapes_keep_cached(splat_trainer *t, splat_error *error)
 
 /* ---------------------------------------------------------------- gradients */
 
-/* Whether a rank's view is one of a batch, and has such losses. */
+/* True if a rank's view is one of a batch, and has such losses. */
 static bool sends(const splat_trainer *t, int first, int last, int rank)
 {
     return first + rank <= last && t->options.regularizer->has_losses(&t->options, first + rank);

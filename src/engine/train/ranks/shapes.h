@@ -10,7 +10,7 @@
 void splat_shard_shapes_init(splat_trainer *trainer);
 void splat_shard_shapes_free(splat_trainer *trainer);
 
-/* What a regularizer works on: alone the trainer's own. Valid until the next step. */
+/* The input of a regularizer; with one rank the trainer's own arrays. Valid until the next step. */
 
 /* All Gaussians, without their colours. */
 splat_gaussians splat_shapes_gaussians(const splat_trainer *trainer);
@@ -19,9 +19,9 @@ splat_extra_rows *splat_shapes_extra_rows(splat_trainer *trainer);
 /* After it has filled the cached ones: each rank keeps its rows, as checkpoints want them. Errors: MEMORY, DEVICE. */
 splat_status splat_shapes_keep_cached(splat_trainer *trainer, splat_error *error);
 
-/* Of a batch, by all ranks: the regularizer's losses of the views of iterations first .. last, of which rank r's is
- * first + r; `view` is the own one (it is not looked at where there is none). Errors: those of the regularizer; MEMORY,
- * DEVICE, RANK. */
+/* Called by all ranks for a batch: computes the regularizer's losses of the views of iterations first .. last; rank r
+ * has the view of first + r. `view` is the own one (not used by a rank without one). Errors: those of the regularizer;
+ * MEMORY, DEVICE, RANK. */
 splat_status splat_regularize_batch(splat_trainer *trainer, int first, int last, uint32_t view,
                                     splat_error *error);
 /* Then: whether the view of a rank has such losses, and what they ask of the own Gaussians. */

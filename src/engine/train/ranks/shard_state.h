@@ -8,16 +8,17 @@
 #include "splatsmith/train.h"
 #include "train/parts/extra_rows.h"
 
-/* What a rank did in its steps. */
+/* The work of a rank in its steps. */
 typedef struct splat_shard_work {
     uint64_t n_steps, n_visible, n_instances, sent_bytes;
     double exchange_seconds;
     splat_stage_times stages;
 } splat_shard_work;
 
-/* What views took, (Gaussian, tile) pairs by the dataset's view; 0: not known. */
+/* Costs of views, (Gaussian, tile) pairs by the dataset's view; 0: not known. */
 typedef struct splat_shard_views {
-    float *pairs, *of_order; /* as last told; as the next epoch's order goes by. NULL: the order does not */
+    float *pairs, *of_order; /* pairs: the last known costs; of_order: those that the next epoch's order uses. NULL: it
+                                uses none */
     size_t looked_in;        /* the epoch, from 1, in which of_order was last set */
     uint32_t before[SPLAT_MAX_RANKS]; /* of the batch whose results come next */
     int n_before;
@@ -35,7 +36,7 @@ enum {
 };
 #define SPLAT_SHAPE_FLOATS 11 /* of a Gaussian */
 
-/* Of all Gaussians, at every rank (shapes.h). */
+/* Shapes of all Gaussians, at every rank (shapes.h). */
 typedef struct splat_shard_shapes {
     splat_row_blocks rows;       /* [n] each */
     splat_extra_rows extra_rows; /* the regularizer's arrays, for all Gaussians; trainer->regularizer_rows has the own

@@ -1,5 +1,5 @@
-/* Which Gaussians a rank has, what all ranks agree on, and orders. Each rank has every R-th Gaussian, so that the parts
- * are alike, and a part of a cap is as good as the cap. */
+/* The Gaussians of a rank, the agreements of all ranks, and orders. Each rank has every R-th Gaussian, so that the
+ * parts are similar, and a part of a cap is as good as the cap. */
 #include "train/ranks/shards.h"
 
 #include <string.h>

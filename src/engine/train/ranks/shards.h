@@ -12,23 +12,23 @@
 
 /* Rows of rank `rank` of n Gaussians. */
 uint32_t splat_shard_count(uint32_t n, int rank, int size);
-/* Whether this is rank 0 of several. */
+/* True if this is rank 0 of several. */
 bool splat_shards_leads(const splat_trainer *trainer);
-/* Whether this trainer does what another one's rank 0 orders. */
+/* True if this trainer executes the orders of another one's rank 0. */
 bool splat_shards_is_worker(const splat_trainer *trainer);
 /* The trainer, if there are other ranks, else NULL. */
 splat_trainer *splat_shards_sharer(splat_trainer *trainer);
 /* True once somebody asked for the end of the run: by splat_trainer_request_stop, or rank 0 heard it from another. */
 bool splat_shards_is_stopped(const splat_trainer *trainer);
-/* Whether each rank has rows of its own. */
+/* True if each rank has rows of its own. */
 bool splat_shards_are_apart(const splat_trainer *trainer);
 /* Gaussians of all ranks. */
 uint32_t splat_shards_count(const splat_trainer *trainer);
-/* Of the row `first + i stride` of the whole model, which this trainer has as row i. */
+/* Returns first and stride: row i of this trainer is row `first + i stride` of the whole model. */
 void splat_shards_rows(const splat_trainer *trainer, uint32_t *first, uint32_t *stride);
 /* NUMERIC where there are not enough Gaussians for all ranks: exchanges of rows take for granted that each has some. */
 splat_status splat_shards_check_count(const splat_trainer *trainer, size_t n, splat_error *error);
-/* Of a number of Gaussians of the whole model, the part that is to be this trainer's. */
+/* Returns this trainer's part of a number of Gaussians of the whole model. */
 uint32_t splat_shards_part(const splat_trainer *trainer, uint64_t n);
 /* Random numbers that no other rank draws. */
 uint64_t splat_shards_seed(const splat_trainer *trainer);

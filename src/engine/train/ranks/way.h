@@ -1,5 +1,5 @@
-/* What a step does with other ranks: a constant table of functions, one for a trainer alone (alone.h) and one for
- * several ranks that have a view each (batch.h). The step calls them and asks nowhere how many ranks there are. */
+/* The exchanges of a step with other ranks: a constant table of functions, one for a trainer alone (alone.h) and one
+ * for several ranks with a view each (batch.h). The step calls them and never asks for the number of ranks. */
 #ifndef SPLAT_TRAIN_WAY_H
 #define SPLAT_TRAIN_WAY_H
 
@@ -37,12 +37,12 @@ typedef struct splat_way {
     splat_status (*give_back)(splat_trainer *trainer, struct splat_step *step, splat_error *error);
     /* Gradients of the Gaussians, statistics, and Adam's step. Counts the step's degenerate Gaussians. */
     splat_status (*update)(splat_trainer *trainer, struct splat_step *step, splat_error *error);
-    /* Whether memory that is refused may be asked for again: there is a limit. */
+    /* True if refused memory may be requested again: there is a limit. */
     bool (*may_ask_again)(const splat_trainer *trainer);
     /* Gives back the working memory of views. Errors: RANK. */
     splat_status (*release)(splat_trainer *trainer, splat_error *error);
-    /* What is reported of the step: means over the views. `found`: NUMERIC if the loss of an earlier step of this rank
-     * was not finite. */
+    /* Computes the report of the step: means over the views. `found`: NUMERIC if the loss of an earlier step of this
+     * rank was not finite. */
     splat_status (*report)(splat_trainer *trainer, const struct splat_step *step, splat_status found,
                            splat_step_result *mean, splat_error *error);
 } splat_way;
