@@ -40,7 +40,7 @@ static inline size_t splat_pixel_under(float u, float v, int32_t width, int32_t 
     return (size_t)(v > 0.0f ? v + 0.5f : 0.0f) * (size_t)width + (size_t)(u > 0.0f ? u + 0.5f : 0.0f);
 }
 
-/* What blending reads of a visible Gaussian, on the CPU: in a row of its own, as the entries of a tile's list lie
+/* The values of a visible Gaussian for blending, on the CPU: in one row, because the entries of a tile's list lie
  * anywhere. */
 typedef struct splat_raster_row {
     float u, v, a, b, c, alpha0;
@@ -51,7 +51,7 @@ typedef struct splat_raster_row {
     uint32_t unused[2];            /* a row is a line of the processor's cache */
 } splat_raster_row;
 
-/* What a view needed when it was last in work, 0: unknown. Sizes arrays, never results. */
+/* The needs of a view when it was last in work, 0: unknown. Sizes arrays, never results. */
 typedef struct splat_view_hint {
     uint64_t n_instances;
     uint32_t n_visible;

@@ -154,7 +154,7 @@ SPLAT_FORCE_INLINE splat_vm splat_vm_among_at_least(splat_vm among, splat_vf a, 
 #endif
 }
 
-/* Whether a lane of a mask is set. */
+/* True if a lane of a mask is set. */
 SPLAT_FORCE_INLINE bool splat_vm_any(splat_vm mask)
 {
 #if defined(__AVX512F__)

@@ -77,7 +77,7 @@ static inline size_t splat_view_gradients_bytes(size_t n)
     return (n ? n : 1) * sizeof(splat_grad2d);
 }
 
-/* What the lists are blended into: one or more of these, in this order. */
+/* The targets of blending: one or more of these, in this order. */
 typedef struct splat_view_blend {
     uint64_t max_instances;                     /* room for instances at a time; 0: no bound, and one band */
     bool colors;                                /* op raster: the frame's picture */
@@ -96,8 +96,8 @@ splat_status splat_view_forward(splat_backend *backend, splat_frame *frame, cons
 typedef struct splat_view_gradients {
     const float *image; /* for raster_backward: dL/dimage, [3][height][width], or NULL */
     bool without_mean_abs; /* of raster_backward */
-    const float *alpha; /* for raster_backward, beside image: dL/dopacity, [height][width], or NULL */
-    const splat_raster_depth *depth; /* likewise, or NULL */
+    const float *alpha; /* for raster_backward, in addition to image: dL/dopacity, [height][width], or NULL */
+    const splat_raster_depth *depth; /* the same, or NULL */
     const struct splat_geometry_backward_args *geometry; /* for geometry_backward, or NULL */
 } splat_view_gradients;
 

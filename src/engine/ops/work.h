@@ -1,7 +1,7 @@
-/* What decides how much memory an op takes. Each op states its bytes in its folder, in functions of this, and takes its
+/* Facts that decide the memory of an op. Each op states its bytes in its folder, in functions of this, and takes its
  * memory by them; a plan (src/engine/train/memory/plan.c) adds them up.
  *
- * An op's scratch lives until the next op resets it; what it takes of the frame lives as long as the view. The figures
+ * An op's scratch lives until the next op resets it; its memory of the frame lives as long as the view. The figures
  * of a device are upper bounds where CUB's sorts and scans have working memory of their own. */
 #ifndef SPLAT_OPS_WORK_H
 #define SPLAT_OPS_WORK_H

@@ -36,7 +36,7 @@ struct splat_batch_step_args {
     splat_gaussians *gaussians;
     const splat_adam *adam;
     const splat_tensors *gradients; /* sums over the views, of all tensors but one that is put off; finite */
-    const splat_tensors *squares;   /* likewise, of the squares of each view's gradients */
+    const splat_tensors *squares;   /* the same for the squares of each view's gradients */
     uint32_t n_views;
     float opacity_pull, scale_pull;
     bool clears;

@@ -34,7 +34,7 @@ static inline splat_adam_range splat_adam_range_of(uint32_t n, int64_t block)
     return (splat_adam_range){.begin = begin, .n = left < SPLAT_ADAM_BLOCK ? left : SPLAT_ADAM_BLOCK};
 }
 
-/* What a step is of. */
+/* The parts of a step. */
 typedef struct splat_adam_job {
     const splat_adam_kernels *kernels;
     const splat_gaussians *gaussians;

@@ -11,8 +11,7 @@ typedef struct splat_adam_step {
     float step, inverse_correction2, beta1, beta2, epsilon;
 } splat_adam_step;
 
-/* What moves the moments, of each value: m by mean, v by square, which is that of one view's gradient where it is
- * NULL. */
+/* The gradients that move the moments, for each value: m by mean, v by square (NULL: mean squared, for one view). */
 typedef struct splat_adam_gradient {
     const float *mean, *square;
 } splat_adam_gradient;

@@ -81,8 +81,7 @@ __device__ __forceinline__ views_gradient channel_of(const views_gradient3 &g, i
 }
 
 /* The same with moments in 8 bits (math/quantize.h), n rows of them packed in shared memory: a lane has the three
- * channels of one coefficient, and several rows fit beside each other into the warp. gradient(row, k): of coefficient
- * k. */
+ * channels of one coefficient, and several rows fit into the warp. gradient(row, k): that of coefficient k. */
 template <int DEGREE, bool HALF, typename GRADIENT, typename REST, typename DECAY>
 __device__ __forceinline__ void step_quantized_rows(const adam_rate &rate, uint32_t *moments, const GRADIENT &gradient,
                                                     const REST &rest, uint32_t first, const uint8_t *list, uint32_t n,

@@ -120,12 +120,12 @@ static value value_of(const stored *s, int t, uint32_t channels, size_t i, size_
     return x;
 }
 
-/* Of a tensor, in a step of some views. */
+/* Rates of a tensor in a step of some views. */
 typedef struct step_rates {
     float step, inverse_correction2, beta1, beta2;
 } step_rates;
 
-/* What a step is made with: gradients, of several views their means and those of the squares. */
+/* Input of a step: gradients, for several views their means and those of the squares. */
 typedef struct step_gradients {
     float *mean, *square; /* square: NULL of one view */
 } step_gradients;
@@ -148,7 +148,7 @@ static step_rates rates_of(const splat_adam *adam, int t, uint32_t n_views)
                         .beta2 = powf(SPLAT_ADAM_BETA2, (float)n_views)};
 }
 
-/* What x becomes by a step in float: p, m, v. */
+/* Makes a step of x in float: p, m, v. */
 static value stepped(value x, const step_gradients *gradients, size_t place, const step_rates *r)
 {
     const value_gradient g = gradient_of(gradients, place, r->beta2);
@@ -181,7 +181,7 @@ static value encoded(value x, int t, bool half, bool quantized, uint32_t bits_mo
     return x;
 }
 
-/* Whether got lies between the neighbours in storage of a and b, in either direction. */
+/* True if `got` lies between the neighbours in storage of a and b, in either direction. */
 static bool is_between(float got, float a, float b, float c, float d)
 {
     return got >= fminf(fminf(a, b), fminf(c, d)) && got <= fmaxf(fmaxf(a, b), fmaxf(c, d));

@@ -20,7 +20,7 @@ struct rows_parameters {
 template <int DEGREE, bool QUANTIZED>
 struct rows_block {
     float gradients[ROWS_WARPS][32 * odd_words(rest_channels(DEGREE))]; /* a row a lane */
-    float squares[ROWS_WARPS][32 * odd_words(rest_channels(DEGREE))];   /* likewise */
+    float squares[ROWS_WARPS][32 * odd_words(rest_channels(DEGREE))];   /* the same */
     uint32_t moments[QUANTIZED ? ROWS_WARPS : 1][QUANTIZED ? MOMENT_ROWS * odd_words(moment_words(DEGREE)) : 1];
     uint8_t list[ROWS_WARPS][32];
 };

@@ -1,6 +1,6 @@
-/* batch_step on CUDA: bytes, and next to no arithmetic. Every value of a tensor is read with its moments and its summed
- * gradient, four at a time; sh_rest in small storages by rows (batch_rows_cuda.cu). Telling the rows that no view sees
- * apart, to step them beside raster_backward, took longer (docs/lab/several-gpus.md). */
+/* batch_step on CUDA: bytes, and next to no arithmetic. Every value of a tensor is read with its moments and its
+ * summed gradient, four at a time; sh_rest in small storages by rows (batch_rows_cuda.cu). Stepping the rows that no
+ * view sees separately, during raster_backward, took longer (docs/lab/several-gpus.md). */
 #include "ops/rest/rest_steps_cuda.cuh"
 
 #define THREADS 256

@@ -65,7 +65,7 @@ static int check_sums(splat_backend *backend)
     return failures;
 }
 
-/* What a value pulls at itself. */
+/* The pull of a value on itself. */
 static double pull_of(int tensor, double parameter, const struct splat_batch_step_args *a)
 {
     const double o = 1 / (1 + exp(-parameter));

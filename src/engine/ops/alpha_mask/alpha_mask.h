@@ -49,13 +49,13 @@ SPLAT_ALPHA_MASK_INLINE float splat_alpha_mask_gradient(uint8_t mask, bool is_so
     return scale * ((float)(d > 0.0f) - (float)(d < 0.0f));
 }
 
-/* What a channel of the photo gains by another background; shift: background - composited. */
+/* The change of a photo's channel with another background; shift: background - composited. */
 SPLAT_ALPHA_MASK_INLINE float splat_alpha_mask_shift(uint8_t mask, float shift)
 {
     return shift * (1.0f - (float)mask / 255.0f);
 }
 
-/* Whether the mask hides pixel i of the maps. */
+/* True if the mask hides pixel i of the maps. */
 SPLAT_ALPHA_MASK_INLINE bool splat_alpha_mask_hides(const struct splat_alpha_mask_args *args, size_t i)
 {
     const int64_t width = args->width, height = args->height, m = args->margin;

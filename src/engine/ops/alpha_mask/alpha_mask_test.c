@@ -88,7 +88,7 @@ static int test_against_reference(splat_backend *backend, int width, int height,
     return failures;
 }
 
-/* Whether the mask hides a pixel of the maps, from the other side: by the pixels of the mask that are not kept. */
+/* True if the mask hides a pixel of the maps, from the other side: by the masked pixels. */
 static bool is_hidden(const uint8_t *mask, int width, int height, double x, double y, int margin)
 {
     int under_x = (int)x, under_y = (int)y;

@@ -24,7 +24,7 @@ static inline splat_status splat_band_choose(splat_frame *frame, const uint64_t 
     return SPLAT_OK;
 }
 
-/* Whether the band is all of the view. */
+/* True if the band is the whole view. */
 static inline bool splat_band_is_view(const splat_frame *frame)
 {
     return frame->row_begin == 0 && frame->row_end == frame->tiles_y;

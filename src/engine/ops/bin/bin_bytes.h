@@ -5,7 +5,7 @@
 #include "ops/frame.h"
 #include "ops/work.h"
 
-/* Of the CPU's radix sort: values of a digit, and elements that are worth a thread. */
+/* The CPU's radix sort: values of a digit, and elements that are worth a thread. */
 #define SPLAT_BIN_RADIX_BITS 11
 #define SPLAT_BIN_RADIX_SIZE (1u << SPLAT_BIN_RADIX_BITS)
 #define SPLAT_BIN_CHUNK_MIN 2048u
@@ -49,7 +49,7 @@ static inline size_t splat_bin_raster_rows_bytes(size_t n)
     return n * sizeof(splat_raster_row);
 }
 
-/* Of the frame. A device keeps the list alone. */
+/* Bytes of the frame. A device keeps only the list. */
 static inline size_t splat_bin_frame_bytes(const splat_work *w)
 {
     if (!w->on_device)

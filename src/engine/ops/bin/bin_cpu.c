@@ -93,7 +93,7 @@ static const uint64_t *sort_by_depth(chunks c, uint64_t *a, uint64_t *b, uint32_
 
 /* ---------------------------------------------------------------- tiles of a Gaussian */
 
-/* What the rows of tiles of one Gaussian share. */
+/* Values shared by the rows of tiles of one Gaussian. */
 typedef struct tile_walk {
     double u, v, a, b, c, form;
     double determinant; /* AC - B^2 */

@@ -21,7 +21,7 @@ static const test_scene_spec specs[] = {
     {"many tiles", TEST_SCENE_MIXED, 300, 1600, 1460, false, {0}}, /* more than a device's block counts at a time */
 };
 
-/* Of a tile's list: around those at which a device sorts in another way. */
+/* Lengths of a tile's list: around those at which a device sorts in another way. */
 static const uint32_t lengths[] = {1,    2,    31,   127,  128,  129,  256,  257,  384,  385,   640,   641,  896,
                                    897,  1280, 1281, 1536, 1537, 1792, 1793, 2560, 2561, 4096,  4097,  8191, 8192,
                                    8193, 12288, 12289, 16385, 40001};
@@ -50,7 +50,7 @@ static bool tile_blends(const test_scene *scene, const ref_splat2d_f32 *s, int t
     return false;
 }
 
-/* Whether a position of a fine grid over the tile (all positions that jitter can reach) has alpha > 0.99 / 255. */
+/* True if a position of a fine grid over the tile (all positions that jitter can reach) has alpha > 0.99 / 255. */
 static bool tile_reached(const test_scene *scene, const ref_splat2d_f32 *s, int tx, int ty)
 {
     const int fine = 8;

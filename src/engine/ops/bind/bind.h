@@ -7,8 +7,8 @@
 #include "math/bound.h"
 #include "ops/frame.h"
 
-/* What does not change while bound Gaussians are trained. Pointers are device pointers of the backend. The lists are
- * what gradients are gathered by, so that sums have one order. */
+/* The constant part of bound Gaussians in training. Pointers are device pointers of the backend. Gradients are gathered
+ * by the lists, so that sums have one order. */
 typedef struct splat_bound_mesh {
     uint32_t n_vertices, n_faces; /* 3 n_faces < 2^32 */
     int per_face;                 /* Gaussians a face: 1, 3, 4 or 6 */
@@ -61,7 +61,7 @@ typedef struct splat_bound_adam {
  * grad: [n] rows of means, scales and rotations as project_backward's `gradients` has them (the other tensors are not
  * read; the first scale has no gradient). All of the frame is differentiated: R0, e1, e2, both normalisations.
  *
- * Beside them the normal consistency of the mesh: the mean over the pairs of 1 - cos(n_a, n_b), n_a = (v1 - v0) x
+ * It also computes the normal consistency of the mesh: the mean over the pairs of 1 - cos(n_a, n_b), n_a = (v1 - v0) x
  * (a - v0), n_b = -(v1 - v0) x (b - v0) with the shared edge (v0, v1) and the corners a, b opposite to it, so that
  * winding does not matter; cos = n_a . n_b / (max(|n_a|, least_normal) max(|n_b|, least_normal)). A pair with a
  * degenerate face adds nothing to the sum. consistency_weight multiplies its gradient; *consistency is without it.

@@ -93,7 +93,7 @@ static void functional_gradients(const functional *f, double *means, double *sca
 }
 
 /* Steps of 1e-6; third derivatives of frames whose edges are 0.1 reach 1e5, which leaves 1e-7 of truncation, and values
- * near 100 leave 1e-8 of rounding. A complex number of no length is left out: its Gaussian is shown beside it. */
+ * near 100 leave 1e-8 of rounding. A complex number of length 0 is left out: its Gaussian is tested elsewhere. */
 static int check_differences(functional *f, double *values, const double *gradients, size_t n, const char *name)
 {
     int failures = 0;
@@ -140,7 +140,7 @@ static int test_reference(int per_face, bool odd, double consistency_weight)
 
 /* ---------------------------------------------------------------- the backend */
 
-/* What bind_backward reads and writes beside a scene. Not to be copied. */
+/* Input and output of bind_backward in addition to a scene. Must not be copied. */
 typedef struct backward_scene {
     bind_scene scene;
     splat_frame frame;
@@ -247,7 +247,7 @@ static int backward_run(backward_scene *s, float weight, bool step, double *loss
     return failures;
 }
 
-/* What the reference says to the same gradients. Quaternions of both may differ in sign. */
+/* The result of the reference for the same gradients. Quaternions of both may differ in sign. */
 static ref_bound_f64 expected_of(const backward_scene *s, const bind_mesh *mesh, double weight, double *loss)
 {
     const size_t n = mesh->n;
@@ -273,8 +273,8 @@ static ref_bound_f64 expected_of(const backward_scene *s, const bind_mesh *mesh,
     return out;
 }
 
-/* Edges of 0.1 and positions near 1: sides are right to 1e-6, normals of the flattest faces to 1e-5, and gradients by
- * them likewise, of the largest of the tensor; most are better by far. */
+/* Edges of 0.1 and positions near 1: sides are right to 1e-6, normals of the flattest faces to 1e-5, and gradients
+ * from them to the same part of the tensor's largest; most are far better. */
 static int compare_tensor(const float *got, const double *expected, size_t n, const char *name)
 {
     int failures = 0;
@@ -357,7 +357,7 @@ static int all_zero(const float *values, size_t n)
     return 1;
 }
 
-/* What is degenerate or without a face has no gradient at all, and a step leaves it where it was, bit for bit. */
+/* Degenerate faces, and vertices without a face, have no gradient at all, and a step does not change them by a bit. */
 static int test_zero(splat_backend *backend)
 {
     enum { PER_FACE = 3, LAST = 3 };

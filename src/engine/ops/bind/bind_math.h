@@ -153,7 +153,7 @@ SPLAT_MATH_INLINE void splat_bind_gaussian(const splat_bind_frame *frame, float 
     splat_bind_quaternion(frame->r0, r1, r2, q);
 }
 
-/* What the Gaussians of a face say of its frame: dL/d(turn about R0, e1, e2). */
+/* The gradients of a face's frame from its Gaussians: dL/d(turn about R0, e1, e2). */
 typedef struct splat_bind_turns {
     float about_r0, about_e1, about_e2;
 } splat_bind_turns;

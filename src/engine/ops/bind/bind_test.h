@@ -1,5 +1,5 @@
-/* What the tests of bind and bind_backward share: meshes on the host and on a backend, lists made in the plainest way,
- * and one call of each op. */
+/* Code shared by the tests of bind and bind_backward: meshes on the host and on a backend, lists made in the simplest
+ * way, and one call of each op. */
 #ifndef SPLAT_OPS_BIND_TEST_H
 #define SPLAT_OPS_BIND_TEST_H
 

@@ -1,4 +1,4 @@
-/* What both backends need: the order of the weights, and the check of shapes. */
+/* Code shared by both backends: the order of the weights, and the check of shapes. */
 #include "ops/conv/conv.h"
 
 void splat_conv_pack(const float *weights, int32_t n_out, int32_t n_in, int32_t kernel, float *packed)
@@ -16,7 +16,7 @@ static int32_t smaller(int32_t a, int32_t b)
     return a < b ? a : b;
 }
 
-/* Whether the input holds the rows from `first` to before `end`, those outside the map aside. */
+/* True if the input has the rows from `first` to before `end`, except those outside the map. */
 static bool holds(const splat_maps *input, int32_t input_height, int32_t first, int32_t end)
 {
     return input->row_begin <= (first > 0 ? first : 0) && input->row_end >= smaller(end, input_height) &&

@@ -34,7 +34,7 @@ struct splat_conv_args {
  * output runs over ky, kx, then the input's channels. */
 void splat_conv_pack(const float *weights, int32_t n_out, int32_t n_in, int32_t kernel, float *packed);
 
-/* What the CPU version takes of `scratch` for its threads; the CUDA version takes nothing. */
+/* Bytes that the CPU version takes of `scratch` for its threads; the CUDA version takes none. */
 size_t splat_conv_cpu_scratch_bytes(int threads);
 
 /* The largest of a window of window x window pixels; the part of it outside the map does not count (this is how the

@@ -29,7 +29,8 @@ static int cut_rows(const splat_maps *output, size_t first, int32_t n, segment *
     return n_segments;
 }
 
-/* What tap (ky, kx) sees of a segment: `n` values from `from` on, `stride` apart, to place `first`; zeros elsewhere. */
+/* The values of a segment under tap (ky, kx): `n` values from `from` on, `stride` apart, to place `first`; zeros
+ * elsewhere. */
 typedef struct reach { int32_t first, n; ptrdiff_t from; } reach;
 
 static reach tap_reach(const struct splat_conv_args *a, const segment *s, int32_t ky, int32_t kx)

@@ -73,11 +73,11 @@ typedef struct splat_density_pruned {
 } splat_density_pruned;
 
 /* density_prune: removes, in order of reason, split sources (action SPLIT among the first n_actions), Gaussians with
- * sigmoid(opacity) < min_opacity, those with max exp(scale) > max_scale (<= 0: no test), those with a parameter that is
- * not finite (counted as transparent), and, when more than target_count (0: no cap) are left, those of lowest logit,
- * exactly down to target_count (equal logits: higher index goes first). The rest moves together in order, parameters,
- * moments (NULL when there are none) and filter_3d alike; the caller sets the new n and shrinks the
- * arrays. Rows of sh_rest and its moments that rest->cache has stay there. */
+ * sigmoid(opacity) < min_opacity, those with max exp(scale) > max_scale (<= 0: no test), those with a parameter that
+ * is not finite (counted as transparent), and, when more than target_count (0: no cap) are left, those of lowest
+ * logit, exactly down to target_count (equal logits: higher index goes first). The rest moves together in order,
+ * with parameters, moments (NULL: none) and filter_3d; the caller sets the new n and shrinks the arrays. Rows of
+ * sh_rest and its moments that rest->cache has stay there. */
 struct splat_density_prune_args {
     const splat_gaussians *gaussians; /* n counts the grown ones */
     const splat_moments *moments; /* NULL allowed */

@@ -1,4 +1,5 @@
-/* What the density ops share on the CPU: order statistics, and work in chunks whose sums do not depend on threads. */
+/* Code shared by the density ops on the CPU: order statistics, and work in chunks whose sums do not depend on
+ * threads. */
 #ifndef SPLAT_OPS_DENSIFY_COMMON_H
 #define SPLAT_OPS_DENSIFY_COMMON_H
 
@@ -71,7 +72,7 @@ SPLAT_MATH_INLINE bool splat_density_word_is_finite(uint32_t word, bool halves)
     return (word & 0x7f800000u) != 0x7f800000u;
 }
 
-/* Whether all parameters of Gaussian i are finite. CUDA: splat_density_mark_broken. */
+/* True if all parameters of Gaussian i are finite. CUDA: splat_density_mark_broken. */
 bool splat_density_row_is_finite(const splat_density_arrays *arrays, size_t i);
 
 /* The largest of three log scales, as a scale; a NaN among them is passed over. */

@@ -208,7 +208,7 @@ int test_op_density_draw(splat_backend *backend)
 
 /* ---------------------------------------------------------------- density_grow */
 
-/* What one sample adds to the mean, in double: R(q) (s xi). */
+/* The contribution of one sample to the mean, in double: R(q) (s xi). */
 static void reference_offset(const population *p, size_t i, uint32_t j, uint64_t seed, uint32_t step, double offset[3])
 {
     double q[4], norm = 0, d[3];

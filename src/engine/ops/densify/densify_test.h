@@ -1,4 +1,4 @@
-/* What the tests of the density ops share: a population on the host or on the device, and calls of the ops. */
+/* Code shared by the tests of the density ops: a population on the host or on the device, and calls of the ops. */
 #ifndef SPLAT_OPS_DENSIFY_TEST_H
 #define SPLAT_OPS_DENSIFY_TEST_H
 

@@ -11,7 +11,7 @@ typedef struct cache_case {
     uint32_t share; /* one row in so many is at home */
 } cache_case;
 
-/* Whether the cache has the rows of Gaussian i at first. */
+/* True if the cache has the rows of Gaussian i at first. */
 static bool is_cached(const cache_case *c, uint32_t i)
 {
     return splat_random(3, SPLAT_STREAM_TEST, 901, i).x[0] % c->share != 0;

@@ -1,4 +1,4 @@
-/* What the density ops of the CPU share: statistics by rank, the list of a model's arrays, the largest scale. */
+/* Code shared by the density ops of the CPU: statistics by rank, the list of a model's arrays, the largest scale. */
 #include "ops/densify/densify_common.h"
 
 #include <math.h>

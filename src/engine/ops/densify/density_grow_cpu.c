@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* Where a chunk's first clone and first split go, counted from the first of each. */
+/* The places of a chunk's first clone and first split, counted from the first of each. */
 typedef struct chunk_offsets {
     uint32_t clones, splits;
 } chunk_offsets;

@@ -181,8 +181,8 @@ static splat_status order_survivors(splat_cuda_backend *cuda, const prune_parame
 
 /* ---------------------------------------------------------------- moving rows */
 
-/* What moves, k < n: to row k the row order[k], or to row rows[k] the row order[rows[k]], or, in a cache, to row k the
- * row slots[-k]. */
+/* Moves, k < n: to row k the row order[k], or to row rows[k] the row order[rows[k]], or, in a cache, to row k the row
+ * slots[-k]. */
 struct move_list {
     const uint32_t *order, *rows, *slots;
     uint32_t n;
@@ -251,8 +251,8 @@ struct mover {
     bool is_second;
 };
 
-/* Where memory has room for two whole arrays one is put back while the next is gathered: those in host memory cross the
- * bus both ways at a time. */
+/* If memory has room for two whole arrays, one is put back while the next is gathered: arrays in host memory cross the
+ * bus in both directions at a time. */
 static splat_status move_array(splat_cuda_backend *cuda, mover *m, uint32_t *data, uint32_t words,
                                const move_list &list, splat_error *error)
 {
@@ -296,7 +296,7 @@ static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arra
 
 /* ---------------------------------------------------------------- rows of a cache */
 
-/* Of a survivor: whether the cache lacks its rows. */
+/* True for a survivor whose rows the cache lacks. */
 struct is_at_home {
     const uint32_t *order, *slot;
     __device__ uint8_t operator()(uint32_t j) const { return !slot[order[j]]; }
@@ -316,7 +316,7 @@ __global__ void __launch_bounds__(PRUNE_THREADS)
     owner[k] = j + 1;
 }
 
-/* What moves at home and within the cache, whose slots are those of the survivors from here on. */
+/* Lists the moves at home and within the cache, whose slots are those of the survivors from here on. */
 static splat_status list_cached(splat_cuda_backend *cuda, const prune_parameters &P, const splat_rest_cache *cache,
                                 const move_list &all, const work_memory *work, move_list *at_home, move_list *in_cache,
                                 splat_error *error)

@@ -1,4 +1,4 @@
-/* What opacity_reset does to one logit, and which arguments it refuses: the same on every backend. */
+/* The step of opacity_reset on one logit, and the arguments that it refuses: the same on every backend. */
 #ifndef SPLAT_OPS_OPACITY_RESET_H
 #define SPLAT_OPS_OPACITY_RESET_H
 

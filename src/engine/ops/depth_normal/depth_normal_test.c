@@ -105,9 +105,9 @@ static int check_size(splat_backend *backend, int width, int height, bool holes,
     return failures;
 }
 
-/* A plane: the loss is that of rounding, about 1e-10 (angles of 1e-5). With `depths` every other pixel has a normal of
- * its own and only its depth is the plane's: a ray half a pixel beside the centre tilts it by 1e-3 and more, a loss of
- * 1e-6. */
+/* A plane: the loss is that of rounding, about 1e-10 (angles of 1e-5). With `depths` every other pixel has a normal
+ * of its own and only its depth is the plane's: a ray half a pixel off the centre tilts it by 1e-3 and more, a loss
+ * of 1e-6. */
 static int check_plane(splat_backend *backend, bool depths)
 {
     int failures = 0;

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-/* What the gradient of a pixel of a drawn patch is multiplied with. */
+/* The factor of the gradient of a pixel of a drawn patch. */
 SPLAT_MATH_INLINE float splat_depth_map_scale(const struct splat_depth_map_args *args)
 {
     return args->weight * (float)args->patches.n_parts / (float)((size_t)args->width * (size_t)args->height);

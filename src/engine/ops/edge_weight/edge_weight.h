@@ -6,7 +6,7 @@
 #include "ops/types.h"
 
 /* I = the photo at width x height: each pixel the mean over columns x W / width to (x + 1) W / width of the photo,
- * rounded down, without the last, and rows likewise. With the mean over the three channels
+ * rounded down, without the last, and the same for rows. With the mean over the three channels
  *
  *     s(x, y) = max(mean |I(x+1, y) - I(x-1, y)|, mean |I(x, y+1) - I(x, y-1)|)
  *

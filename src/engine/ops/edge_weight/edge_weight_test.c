@@ -60,7 +60,7 @@ static int check_size(splat_backend *backend, int photo_width, int photo_height,
     return failures;
 }
 
-/* At half the size: a plain photo counts everywhere but at the border, and a step nowhere but beside it. */
+/* At half the size: a plain photo counts everywhere except at the border, and a step everywhere except next to it. */
 static int check_known(splat_backend *backend)
 {
     enum { WIDTH = 40, HEIGHT = 9 };

@@ -24,7 +24,7 @@
 #define SPLAT_EXPOSURE_SATURATED 254 /* of 255 */
 #define SPLAT_EXPOSURE_LEAST_MEAN 0.0625f
 
-/* Of photo_u8 and photo_f32 at most one is given; without either nothing is saturated. */
+/* At most one of photo_u8 and photo_f32 is given; without either nothing is saturated. */
 struct splat_exposure_args {
     int32_t width, height;
     float cx, cy;             /* principal point, pixels; the first pixel's centre is (0.5, 0.5) */
@@ -49,8 +49,8 @@ struct splat_exposure_backward_args {
                                  none */
 };
 
-/* What holds the gains where they are, beside the photos: a scene twice as bright with photos of half the gain is the
- * same picture. With rho_b the smooth L1 of width b (t^2 / 2b, then |t| - b/2):
+/* The gauge of the gains: a scene twice as bright with photos of half the gain gives the same picture, so the photos
+ * alone do not fix them. With rho_b the smooth L1 of width b (t^2 / 2b, then |t| - b/2):
  *
  *     rho_0.1(mean e) + rho_0.02(mean a) + rho_0.02(mean b) + 0.001 mean(a^2 + b^2) + 0.01 sum_cameras,j max(a_j, 0) */
 #define SPLAT_EXPOSURE_E_WIDTH 0.1
@@ -83,7 +83,7 @@ static inline size_t splat_exposure_sums_bytes(size_t height)
     return height * SPLAT_EXPOSURE_SUMS * sizeof(double);
 }
 
-/* What every backend refuses: no pixel, or two photos; a photo or camera that has no row. */
+/* Arguments that every backend refuses: no pixel, or two photos; a photo or camera without a row. */
 static inline splat_status splat_exposure_check(const struct splat_exposure_args *args, splat_error *error)
 {
     if (args->width < 1 || args->height < 1)

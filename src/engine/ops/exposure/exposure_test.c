@@ -121,7 +121,7 @@ static void doubles_free(doubles *d)
     free(d->image), free(d->photo), free(d->grad), free(d->out);
 }
 
-/* Where z is within a rounding of a saturated photo, float and double may choose differently. */
+/* True if z is within a rounding of a saturated photo, so that float and double may choose differently. */
 static bool is_on_edge(double z, double photo)
 {
     return photo > 0.99 && fabs(z - photo) < 1e-5;

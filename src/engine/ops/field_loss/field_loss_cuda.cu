@@ -1,7 +1,7 @@
-/* field_loss on CUDA, without asking the device for a count. A thread a sample; then what the samples say is gathered:
- * the pairs (Gaussian, sample) are sorted by Gaussian, and eight lanes a Gaussian sum its run of pairs in a fixed
- * order. Likewise the pairs (pixel, sample) of SDF, a thread a pixel. The sort is stable, so that nothing depends on
- * the order in which threads run. */
+/* field_loss on CUDA, without asking the device for a count. A thread a sample; then the results of the samples are
+ * gathered: the pairs (Gaussian, sample) are sorted by Gaussian, and eight lanes a Gaussian sum its run of pairs in
+ * a fixed order. The pairs (pixel, sample) of SDF are gathered in the same way, a thread a pixel. The sort is
+ * stable, so that nothing depends on the order in which threads run. */
 #include "backend/cuda_backend.cuh"
 #include "ops/densify/order_cuda.cuh"
 #include "ops/field_loss/field_loss_cuda.cuh"

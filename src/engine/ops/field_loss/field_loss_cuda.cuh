@@ -1,4 +1,4 @@
-/* What a thread of field_loss does on CUDA: the sums of a sample over its sixteen Gaussians, or its share of the
+/* The work of a thread of field_loss on CUDA: the sums of a sample over its sixteen Gaussians, or its share of the
  * gradient of one of them. field_loss_simd.c does both, sixteen Gaussians at a time.
  *
  * Turns of a Gaussian are kept along its own axes: R becomes R exp[t]x, so that three numbers stand for dL/dR. */

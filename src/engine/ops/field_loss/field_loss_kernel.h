@@ -1,5 +1,6 @@
-/* What the SIMD levels of field_loss share. Samples of one generator have the same sixteen Gaussians, so they are done
- * together, a group: its Gaussians are read and made once, and their gradients are summed before they leave. */
+/* Code shared by the SIMD levels of field_loss. Samples of one generator have the same sixteen Gaussians and are
+ * computed together as a group: its Gaussians are read and prepared once, and their gradients are summed before they
+ * are written. */
 #ifndef SPLAT_OPS_FIELD_LOSS_KERNEL_H
 #define SPLAT_OPS_FIELD_LOSS_KERNEL_H
 
@@ -8,12 +9,12 @@
 /* Floats of a gradient: mean 3, log scales 3, raw rotation 4, logit. */
 #define SPLAT_FIELD_GRADIENT 11
 
-/* What a sample says to the depth map: where, and dfield/dD there. 0: nothing. */
+/* The contribution of a sample to the depth map: the place, and dfield/dD there. 0: none. */
 typedef struct splat_field_spot {
     float u, v, grad_depth;
 } splat_field_spot;
 
-/* What a group says to its Gaussians, the generator first. */
+/* The contributions of a group to its Gaussians, the generator first. */
 typedef struct splat_field_record {
     uint32_t ids[SPLAT_FIELD_KERNELS];
     _Alignas(64) float gradient[SPLAT_FIELD_GRADIENT][SPLAT_FIELD_KERNELS];

@@ -1,4 +1,4 @@
-/* What every backend of field_loss shares: the draws, the depth map, and a sample's losses from its sums.
+/* Code shared by all backends of field_loss: the draws, the depth map, and a sample's losses from its sums.
  *
  * The generator's own weight is phi o exp(-9/8 |xi|^2) whatever its mean, shape and rotation are: it depends on the
  * opacity alone, and is computed so, because the difference p - mean of a needle has no digits along its short axes. */
@@ -40,7 +40,7 @@ typedef struct splat_field_sample {
     uint32_t sides;     /* no bit: the sample does not count; bit 0: it does; on CUDA also bit k: n_i' = n_i */
 } splat_field_sample;
 
-/* What the sixteen add up to. */
+/* The sums over the sixteen Gaussians. */
 typedef struct splat_field_sums {
     float density, scale, outward[3], a, normal[3];
 } splat_field_sums;
@@ -151,7 +151,7 @@ SPLAT_MATH_INLINE float splat_field_z(const splat_field_job *job, const float *p
     return splat_field_dot(job->r + 6, p) + job->t[2];
 }
 
-/* Whether a visible Gaussian, seen at (u, v), is close to the depth map. */
+/* True if a visible Gaussian, seen at (u, v), is close to the depth map. */
 SPLAT_MATH_INLINE int splat_field_is_close(const splat_field_job *job, const splat_density_kernel *g, const float *uv)
 {
     float to_camera[3], slope[2], square = 0.0f, distance2 = 0.0f;

@@ -24,7 +24,7 @@ typedef struct SIMD(field_lanes) {
     SIMD(row) is_thin[3];    /* 1: the scale's gradient through the weight is 0, as inverse2 does not follow it */
 } SIMD(field_lanes);
 
-/* What a sample makes of them. */
+/* The weights of a sample's Gaussians. */
 typedef struct SIMD(field_weights) {
     SIMD(row) y[3], w, a; /* y = R^T (p - mean) */
 } SIMD(field_weights);

@@ -1,4 +1,5 @@
-/* What the tests of field_loss share: a made-up surface of Gaussians before a camera, with a depth map near it. */
+/* Code shared by the tests of field_loss: a made-up surface of Gaussians in front of a camera, with a depth map near
+ * it. */
 #ifndef SPLAT_OPS_FIELD_LOSS_TEST_H
 #define SPLAT_OPS_FIELD_LOSS_TEST_H
 

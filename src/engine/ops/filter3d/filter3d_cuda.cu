@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(FILTER_THREADS) filter3d_kernel(const __grid_c
     if (f > 0.0f) atomicMax(P.largest, __float_as_uint(f));
 }
 
-/* Who was not seen gets the largest of the seen, here or elsewhere. */
+/* Gives an unseen Gaussian the largest filter of the seen ones, here or elsewhere. */
 __global__ void __launch_bounds__(FILTER_THREADS)
     fill_kernel(float *filter_3d, uint32_t n, const unsigned *largest, float least)
 {

@@ -1,4 +1,4 @@
-/* What the SIMD levels of filter3d share. */
+/* Declarations shared by the SIMD levels of filter3d. */
 #ifndef SPLAT_OPS_FILTER3D_SIMD_H
 #define SPLAT_OPS_FILTER3D_SIMD_H
 

@@ -134,7 +134,7 @@ static int check_known(splat_backend *backend)
     return failures;
 }
 
-/* A model in two parts, each told of the largest filter of both, has the filters of the whole, bit for bit. */
+/* A model in two parts, each with the largest filter of both, has the filters of the whole, bit for bit. */
 static int check_parts(splat_backend *backend, const splat_camera *cameras)
 {
     enum { N = 1000, FIRST = 37 };

@@ -19,7 +19,7 @@ struct splat_geometry_features_args {
     const splat_frame *frame;
     bool world, centers;
     float *features; /* [n_visible][4], entries as in the frame; on a device those not visible are undefined */
-    float *spans;    /* [n_visible][2], likewise; NULL: not asked for */
+    float *spans;    /* [n_visible][2], the same; NULL: not computed */
 };
 
 /* geometry: after bin, for the rows of the band, as raster; needs no raster before it. With w = alpha T:

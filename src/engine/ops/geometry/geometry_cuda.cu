@@ -29,7 +29,7 @@ __device__ __forceinline__ void add_entry(geometry_pixel &q, float4 channels, fl
     if (q.T >= 0.5f && T_after < 0.5f) q.middle = id;
 }
 
-/* What follows the walk. */
+/* The output after the walk. */
 struct geometry_output {
     splat_plane_rays rays;
     bool normalize;

@@ -275,7 +275,7 @@ static int check_chain(splat_backend *backend, bool compensate, bool world, bool
     c->compensate = compensate;
     c->world = world;
     c->centers = centers;
-    c->weight = world || centers ? 0 : 1000; /* such that the loss tells beside the weights */
+    c->weight = world || centers ? 0 : 1000; /* such that the loss depends on more than the weights */
     for (uint32_t i = 0; i < 5 * PIXELS; i++) c->weights[i] = 2 * test_scene_random(33, i) - 1;
     ref_tensors_f64 gradients = ref_tensors_make_f64(N, 0);
     chain_gradient(c, &gradients);

@@ -78,7 +78,7 @@ SPLAT_MATH_INLINE void splat_geometry_feature(const float *mean, const float *sc
             world ? n[k] : rotation[3 * k] * n[0] + rotation[3 * k + 1] * n[1] + rotation[3 * k + 2] * n[2];
 }
 
-/* What the Gaussian reaches along the camera's z. depth: of its centre; filter: its 3D smoothing filter. */
+/* The extent of the Gaussian along the camera's z. depth: of its centre; filter: its 3D smoothing filter. */
 SPLAT_MATH_INLINE void splat_geometry_span(const float *scales, const float *raw, float filter, float depth,
                                            const float *rotation, float span[2])
 {

@@ -166,8 +166,8 @@ static double nmse_outside_band(const test_scene *scene, const float *got, const
     return nmse;
 }
 
-/* Where T comes within rounding of 1/2 either neighbour may be meant (seen: 0 of 6767); else the rounding of a plane
- * seen at a cosine of 0.02 is left, 3e-6. */
+/* If T comes within rounding of 1/2, either neighbour may be the median (seen: 0 of 6767); otherwise the rounding of a
+ * plane seen at a cosine of 0.02 remains, 3e-6. */
 static int check_median(const test_scene *scene, const float *features, const run_result *r, const uint32_t *middle)
 {
     int failures = 0;

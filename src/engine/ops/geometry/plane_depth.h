@@ -47,7 +47,7 @@ SPLAT_MATH_INLINE float splat_plane_toward(const float plane[4], const float ray
     return -(plane[1] * ray[0] + plane[2] * ray[1] + plane[3] * ray[2]);
 }
 
-/* Whether there is a depth; else it is 0. maps: the pixel's four values, not normalized. */
+/* True if there is a depth; else it is 0. maps: the pixel's four values, not normalized. */
 SPLAT_MATH_INLINE int splat_plane_depth(const float maps[4], float alpha, const float ray[3], float *depth)
 {
     float toward = splat_plane_toward(maps, ray);
@@ -72,8 +72,9 @@ SPLAT_MATH_INLINE void splat_plane_read(const float *maps, size_t n_pixels, size
     for (size_t k = 0; k < 4; k++) values[k] = maps[k * n_pixels + at];
 }
 
-/* Where a ray meets one Gaussian's plane, no farther from its centre than the Gaussian reaches: between from and to,
- * the ends along the camera's axis. A plane that the ray only grazes says nothing, and the centre's depth is taken. */
+/* The intersection of a ray with one Gaussian's plane, no farther from the centre than the Gaussian's extent:
+ * between from and to, the ends along the camera's axis. For a plane that the ray only grazes the depth of the
+ * centre is taken. */
 SPLAT_MATH_INLINE float splat_plane_median(const float plane[4], float from, float to, const float ray[3])
 {
     float toward = splat_plane_toward(plane, ray);

@@ -29,7 +29,7 @@ static inline size_t splat_jitter_photo_bytes(size_t n_pixels)
     return 3 * n_pixels * sizeof(float);
 }
 
-/* What every backend refuses: no pixel, or resampling without a photo. */
+/* Arguments that every backend refuses: no pixel, or resampling without a photo. */
 static inline splat_status splat_jitter_check(const struct splat_jitter_args *args, splat_error *error)
 {
     if (args->width < 1 || args->height < 1)

@@ -1,4 +1,4 @@
-/* What the versions of level_points check. */
+/* Checks shared by the versions of level_points. */
 #ifndef SPLAT_OPS_LEVEL_POINTS_COMMON_H
 #define SPLAT_OPS_LEVEL_POINTS_COMMON_H
 

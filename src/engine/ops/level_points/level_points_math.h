@@ -70,7 +70,7 @@ SPLAT_MATH_INLINE void splat_level_add(const splat_level_ray *ray, const splat_d
     }
 }
 
-/* Where the density passes the level; false: it does not. */
+/* Finds the place at which the density passes the level; false: it does not. */
 SPLAT_MATH_INLINE int splat_level_crossing(const splat_level_ray *ray, const float density[SPLAT_LEVEL_SAMPLES],
                                            float level, float point[3])
 {

@@ -49,7 +49,7 @@ static inline double splat_loss_kept(const struct splat_loss_args *args)
     return args->mask ? args->kept : 1;
 }
 
-/* What every backend refuses: no pixel, no photo or two, lambda outside [0, 1]. */
+/* Arguments that every backend refuses: no pixel, no photo or two, lambda outside [0, 1]. */
 static inline splat_status splat_loss_check(const struct splat_loss_args *args, splat_error *error)
 {
     if (args->width < 1 || args->height < 1)

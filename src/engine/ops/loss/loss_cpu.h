@@ -1,5 +1,5 @@
-/* What the loss and the metrics share on the CPU: one pass over the picture that sums |x - y|, (x - y)^2 and SSIM, and
- * writes the gradient when it is wanted.
+/* Code shared by the loss and the metrics on the CPU: one pass over the picture that sums |x - y|, (x - y)^2 and SSIM,
+ * and writes the gradient when it is wanted.
  *
  * Each channel is cut into bands of rows. A band streams its rows through two rings of SPLAT_SSIM_TAPS filtered rows
  * (moments, then derivatives), so that a thread needs a hundred rows of room and no full plane. A pixel is computed the

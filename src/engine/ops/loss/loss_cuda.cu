@@ -65,7 +65,7 @@ __device__ __forceinline__ float photo_at(const loss_parameters &P, int pixel, i
     return P.photo_f32[channel * P.width * P.height + pixel];
 }
 
-/* Whether a pixel counts. MASKED is a constant: without a mask nothing of it is in the kernels. */
+/* True if a pixel counts. MASKED is a constant: without a mask the kernels contain no code for it. */
 template <bool MASKED>
 __device__ __forceinline__ bool is_kept(const loss_parameters &P, int pixel)
 {

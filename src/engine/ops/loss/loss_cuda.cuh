@@ -1,5 +1,5 @@
-/* What the loss and the metrics share on CUDA: one pass over the picture that sums |x - y|, (x - y)^2 and SSIM, and
- * writes the gradient when it is wanted. */
+/* Code shared by the loss and the metrics on CUDA: one pass over the picture that sums |x - y|, (x - y)^2 and SSIM, and
+ * writes the gradient if it is wanted. */
 #ifndef SPLAT_OPS_LOSS_CUDA_CUH
 #define SPLAT_OPS_LOSS_CUDA_CUH
 

@@ -66,7 +66,8 @@ __device__ __forceinline__ uint32_t choose_pixel(const splat_multi_view_job &job
     return UINT32_MAX;
 }
 
-/* Of the patch around a pixel: whether it counts (the same in all lanes), its loss and its gradient. */
+/* Compares the patch around a pixel: returns true if it counts (the same in all lanes), with its loss and its
+ * gradient. */
 __device__ __forceinline__ int compare(const splat_multi_view_job &job, uint32_t pixel, unsigned lane, float *loss,
                                        float g[4])
 {

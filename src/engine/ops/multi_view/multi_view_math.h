@@ -92,8 +92,8 @@ SPLAT_MATH_INLINE void splat_multi_view_rotate(const float *m, const float v[3],
     for (int k = 0; k < 3; k++) out[k] = m[3 * k] * v[0] + m[3 * k + 1] * v[1] + m[3 * k + 2] * v[2];
 }
 
-/* Where a place between the centres of pixels lies: its upper left pixel and the shares of the right and the lower
- * ones. 0 outside. */
+/* The place between the centres of pixels: its upper left pixel and the shares of the right and the lower ones. 0
+ * outside. */
 SPLAT_MATH_INLINE int splat_multi_view_corner(const splat_multi_view_lens *lens, float u, float v, size_t *at,
                                               float *across, float *down)
 {
@@ -224,7 +224,7 @@ SPLAT_MATH_INLINE uint32_t splat_multi_view_run(const splat_multi_view_job *job,
     return (uint32_t)((run + 1) * n / job->n_patches) - *begin;
 }
 
-/* Where in a run of n pixels the search begins. */
+/* The pixel of a run of n at which the search begins. */
 SPLAT_MATH_INLINE uint32_t splat_multi_view_start(const splat_multi_view_job *job, uint32_t run, uint32_t n)
 {
     splat_random4 r = splat_random(job->seed, SPLAT_STREAM_MULTI_VIEW, job->step, run);
@@ -287,7 +287,7 @@ SPLAT_MATH_INLINE int splat_multi_view_offset(const splat_multi_view_job *job, c
     return 1;
 }
 
-/* Whether a patch counts; then its error, and de/db_o = of_a (a_o - mean a) + of_b (b_o - mean b). */
+/* True if a patch counts; then its error, and de/db_o = of_a (a_o - mean a) + of_b (b_o - mean b). */
 SPLAT_MATH_INLINE int splat_multi_view_score(float va, float vb, float cov, float *e, float *of_a, float *of_b)
 {
     const float least = (float)SPLAT_MULTI_VIEW_PATCH * SPLAT_MULTI_VIEW_TEXTURE * SPLAT_MULTI_VIEW_TEXTURE;

@@ -25,7 +25,7 @@ typedef struct scene_spec {
     bool holes, inverted, flat;
 } scene_spec;
 
-/* The reference stands as test_camera_make says; the neighbour beside it, turned by `turn` radians. */
+/* The reference camera is that of test_camera_make; the neighbour is next to it, turned by `turn` radians. */
 static splat_camera camera_of(int number, int width, int height)
 {
     splat_camera c = test_camera_make(width, height);
@@ -58,7 +58,7 @@ static void plane_of(const splat_camera *c, double n[3], double *d)
     }
 }
 
-/* What a camera sees of the pattern. */
+/* The pattern in the view of a camera. */
 static double pattern(const splat_camera *c, double x, double y)
 {
     double n[3], d, ray[3] = {(x - (double)c->cx) / (double)c->fx, (y - (double)c->cy) / (double)c->fy, 1};

@@ -147,7 +147,7 @@ static int check_rows(splat_backend *backend)
     return failures;
 }
 
-/* Many alike, at the opacity where the gate is half open: mean 0, covariance (strength/2)^2 Sigma~^2. */
+/* Many equal Gaussians, at the opacity where the gate is half open: mean 0, covariance (strength/2)^2 Sigma~^2. */
 static int check_distribution(splat_backend *backend)
 {
     enum { N = 100000 };

@@ -105,7 +105,7 @@ static int check_known(splat_backend *backend)
     return failures;
 }
 
-/* Of the mean, near 0.5; a step of 1e-5 leaves 1e-10 of truncation and 1e-11 of rounding. */
+/* Differences of the mean, near 0.5; a step of 1e-5 leaves 1e-10 of truncation and 1e-11 of rounding. */
 static int check_differences(double pivot)
 {
     enum { N = 30 };

@@ -24,10 +24,11 @@
 struct splat_project_args {
     const splat_gaussians *gaussians;
     splat_frame *frame;
-    const splat_rest_state *rest; /* of a step, project_backward follows in this frame: with rest->deferred the steps
-                                     of the visible alone are made up, with rest->cache their rows are fetched, and
-                                     colours are written beside bin (there before raster). A colour that is not finite
-                                     is then black, as bin may have listed its Gaussian. NULL: rows are settled */
+    const splat_rest_state *rest; /* of a step that project_backward completes in this frame: with rest->deferred only
+                                     the steps of the visible are made up, with rest->cache their rows are fetched, and
+                                     colours are written during bin (complete before raster). A colour that is not
+                                     finite is then black, because bin may have listed its Gaussian. NULL: rows are
+                                     settled */
 };
 
 /* project_views: project in the frame of each of several views, for a step of them all (batch_step). With
@@ -53,7 +54,7 @@ typedef struct splat_gradient_source {
                                        opacity_pull sum o and scale_pull sum s_k. What is not finite adds nothing */
 } splat_gradient_source;
 
-/* Where gradients go. A Gaussian whose gradient is not finite gets zeros and is added to n_degenerate. */
+/* The receiver of gradients. A Gaussian whose gradient is not finite gets zeros and is added to n_degenerate. */
 typedef struct splat_gradient_sink {
     const splat_adam *step;     /* parameters and moments are updated in place. NULL allowed */
     const splat_tensors *write; /* becomes dL/dparameter of every Gaussian: zero for the unseen, and for bands above the

@@ -101,7 +101,7 @@ static bool add_extra_gradients(const splat_tensors *extra, size_t i, uint32_t p
     return true;
 }
 
-/* What is asked of the depths of a block's visible entries; returns how many of them are not finite. */
+/* Adds the gradients of the depths of a block's visible entries; returns how many of them are not finite. */
 static uint32_t add_depth_gradients(const struct splat_project_backward_args *args, const splat_adam_range *range,
                                     splat_gradient_block *block)
 {
@@ -115,7 +115,7 @@ static uint32_t add_depth_gradients(const struct splat_project_backward_args *ar
     return n_bad;
 }
 
-/* Whether anything reads a block's gradients of sh_rest; where not, they need not be zero before they are made. */
+/* True if a block's gradients of sh_rest are read; otherwise they need not be zeroed first. */
 static bool wants_rest(const splat_gradient_sink *sink)
 {
     const splat_tensors *gradients = gradients_of(sink);

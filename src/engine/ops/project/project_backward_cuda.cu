@@ -77,7 +77,7 @@ __device__ __forceinline__ void gaussian_backward(const backward_parameters &P, 
     splat_grad2d grad = P.grad2d[i];
     const float *mean = P.g.p.means + 3 * (size_t)i;
     float x = mean[0], y = mean[1], z = mean[2];
-    /* colour first: its sixteen basis values must not live beside the footprint's */
+    /* colour first: its sixteen basis values must not live at the same time as the footprint's */
     float3 through_colour = colour_backward<DEGREE, HALF, BASIS>(P, i, x, y, z, rest, grad, s);
     activated a = activate(P.g.p, P.g.filter_3d, i);
     const splat_ellipsoid e = {x, y, z, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1], a.q[2], a.q[3]};
@@ -165,8 +165,8 @@ __device__ __forceinline__ void all_gradients(const backward_parameters &P, uint
     __syncthreads();
 }
 
-/* Those that the view does not see: their gradients are zero, or what they pull at themselves. With sh_rest put off
- * they need nothing of the view, so that their steps, bytes and next to no arithmetic, are made beside
+/* Steps of the Gaussians outside the view: their gradients are zero, or their own pulls. With deferred sh_rest they
+ * need nothing of the view, so their steps, which move bytes and compute almost nothing, overlap with
  * raster_backward, which leaves the bandwidth idle. */
 __global__ void __launch_bounds__(BACKWARD_THREADS, 8) unseen_kernel(const __grid_constant__ backward_parameters P)
 {

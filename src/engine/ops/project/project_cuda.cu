@@ -78,8 +78,8 @@ __device__ __forceinline__ shape project_shape(const project_parameters &P, uint
     return s;
 }
 
-/* Where the colour comes from: rows of sh_rest that each thread reads for itself, rows that the warp fetches through
- * shared memory (those in host memory), or another kernel. */
+/* The source of the colour: rows of sh_rest that each thread reads, rows that the warp fetches through shared memory
+ * (those in host memory), or another kernel. */
 enum colour_from { COLOUR_FROM_ROWS, COLOUR_FROM_STAGED, COLOUR_LATER };
 
 template <int DEGREE, bool HALF, colour_from FROM>
@@ -168,7 +168,7 @@ static splat_status project(splat_cuda_backend *cuda, const splat_gaussians *gau
     return SPLAT_OK;
 }
 
-/* Whether a step finds colours that lack steps. */
+/* True if a step finds colours that lack steps. */
 static bool defers(const splat_gaussians *g, const splat_deferred_rest *deferred)
 {
     return deferred && !deferred->at_once && g->active_sh_degree > 0 && g->n > 0;

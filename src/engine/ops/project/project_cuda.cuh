@@ -1,6 +1,5 @@
-/* What project and project_backward share on CUDA: activations, the SH basis and colours.
- * Entries of the frame are dense: visible entry v is Gaussian v; what is not visible has depth 0 and an empty
- * tile_rect. */
+/* Code shared by project and project_backward on CUDA: activations, the SH basis and colours. Entries of the frame
+ * are dense: visible entry v is Gaussian v; an invisible Gaussian has depth 0 and an empty tile_rect. */
 #ifndef SPLAT_OPS_PROJECT_CUDA_CUH
 #define SPLAT_OPS_PROJECT_CUDA_CUH
 

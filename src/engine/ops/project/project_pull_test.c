@@ -17,7 +17,7 @@ static double difference(double (*f)(double), double x)
     return (f(x + 1e-4) - f(x - 1e-4)) / 2e-4;
 }
 
-/* What the pulls add to a tensor. */
+/* The contribution of the pulls to a tensor. */
 static int check_tensor(project_scene *scene, const backward_state *plain, const backward_state *pulled, int tensor,
                         double (*loss)(double), double weight)
 {

@@ -10,7 +10,7 @@
 
 #include "ops/project/project_backward_simd.inc"
 
-/* What the frame keeps of sixteen Gaussians. */
+/* The frame's values of sixteen Gaussians. */
 typedef struct lane_screen {
     float u[LANES], v[LANES], conic_a[LANES], conic_b[LANES], conic_c[LANES], alpha0[LANES], depth[LANES];
     float reach_x[LANES], reach_y[LANES];              /* half extents of the ellipse alpha >= 1/255 */

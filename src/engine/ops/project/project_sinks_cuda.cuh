@@ -19,7 +19,7 @@ struct backward_parameters {
     splat_cuda_view_state *state;
     /* the source */
     splat_tensors extra_gradients; /* NULL: none */
-    const float *grad_depth;       /* likewise */
+    const float *grad_depth;       /* the same */
     float ahead[3];                /* the camera's axis */
     float opacity_pull, scale_pull;
     /* the sink */
@@ -399,9 +399,9 @@ __device__ __forceinline__ bool list_of_block(bool mine, uint32_t bits[BACKWARD_
 
 /* ---------------------------------------------------------------- sinks */
 
-/* What becomes of gradients. STEP, ROWS and CACHED step all tensors, and write or add gradients; sh_rest is float32
+/* The use of gradients. STEP, ROWS and CACHED step all tensors, and write or add gradients; sh_rest is float32
  * (STEP), or in another storage, or only its visible rows are stepped (ROWS), and some of them lie in a cache (CACHED).
- * DEFER steps the small tensors and puts the step of sh_rest off. VIEW adds gradients for a step of several views, and
+ * DEFER steps the small tensors and defers the step of sh_rest. VIEW adds gradients for a step of several views, and
  * keeps those of sh_rest in the view's slot. */
 enum sink_kind { STEP, ROWS, CACHED, DEFER, VIEW };
 

@@ -132,7 +132,7 @@ splat_backend *project_other_backend(splat_backend *backend)
     return other;
 }
 
-/* Whether rounding may move the rho square of a Gaussian by a tile: 3 sqrt(lambda) near an integer, or an edge of the
+/* True if rounding may move the rho square of a Gaussian by a tile: 3 sqrt(lambda) near an integer, or an edge of the
  * square near a tile's border. u, v and the conic come from the double reference. */
 static bool near_border(const ref_splat2d_f64 *s)
 {

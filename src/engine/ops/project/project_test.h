@@ -1,5 +1,5 @@
-/* What the tests of project and project_backward share: Gaussians and a frame on a backend, and a host copy of what
- * project wrote. */
+/* Code shared by the tests of project and project_backward: Gaussians and a frame on a backend, and a host copy of
+ * project's output. */
 #ifndef SPLAT_OPS_PROJECT_TEST_H
 #define SPLAT_OPS_PROJECT_TEST_H
 
@@ -19,16 +19,16 @@ typedef struct project_scene {
     uint16_t *rect;
     int64_t *entry_of; /* [n] entry of a Gaussian, -1 when it is not visible */
     const splat_tensors *extra_gradients; /* what project_run_backward adds, or NULL */
-    float opacity_pull, scale_pull;       /* likewise; 0 */
-    const uint8_t *statistics_mask;       /* likewise, on the device; NULL */
-    float near_depth;                     /* likewise, of statistics; 0 */
-    splat_rest_state rest;                /* likewise, of project's; empty */
+    float opacity_pull, scale_pull;       /* the same; 0 */
+    const uint8_t *statistics_mask;       /* the same, on the device; NULL */
+    float near_depth;                     /* the same, of statistics; 0 */
+    splat_rest_state rest;                /* the same, of project's; empty */
     const splat_tensors *squares;         /* where project_backward adds, those of what it adds; NULL */
     bool not_finite;                      /* a loss that is not finite comes between project and project_backward */
     uint32_t n_visible, n_degenerate; /* as project counted them; project_scene_counts after further ops */
 } project_scene;
 
-/* Where a tensor and its moments lie. */
+/* The place of a tensor and its moments. */
 static inline splat_placement project_placement_of(const splat_gaussians *g, int tensor)
 {
     return tensor == SPLAT_TENSOR_sh_rest && g->rest_on_host ? SPLAT_ON_HOST : SPLAT_ON_DEVICE;
@@ -77,9 +77,9 @@ void *project_host_copy(splat_backend *backend, const void *device, size_t n);
 /* Parts of test_op_project_backward (project_pull_test.c, adam_storage_test.c). */
 int check_project_pulls(splat_backend *backend);
 int check_project_storage(splat_backend *backend);
-/* Of test_op_batch_step (adam_storage_test.c). */
+/* Part of test_op_batch_step (adam_storage_test.c). */
 int check_batch_storage(splat_backend *backend);
-/* Of test_op_settle_rest (rest_cache_test.c). */
+/* Part of test_op_settle_rest (rest_cache_test.c). */
 int check_project_cache(splat_backend *backend);
 
 /* A second CPU backend that must give the same bytes: plain C, and another number of threads. NULL when `backend` is

@@ -25,7 +25,7 @@ __device__ __forceinline__ int exponent_above(float x)
     return (int)(__float_as_uint(x) >> 23 & 255) - 126;
 }
 
-/* Of -126 to 127. */
+/* 2^k for k from -126 to 127. */
 __device__ __forceinline__ float power_of_two(int k)
 {
     return __uint_as_float((uint32_t)(k + 127) << 23);
@@ -36,7 +36,7 @@ struct fixed_exponents {
     int p, colour, fourth; /* p: of dL/dalpha0 */
 };
 
-/* Of a pixel's along x + inverse y at most, of greatest values. */
+/* The largest exponent of a pixel's along x + inverse y, from the greatest values. */
 __device__ __forceinline__ int depth_exponent(uint32_t along, uint32_t x, uint32_t inverse, uint32_t y)
 {
     return 1 + max(exponent_above(__uint_as_float(along)) + exponent_above(__uint_as_float(x)),
@@ -84,7 +84,7 @@ __device__ __forceinline__ void fixed_units(const fixed_exponents &e, const rast
     for (int i = 0; i < N_GRADS / 2; i++) unit[i] = min(max(unit[i] - P.fixed_bits, -126), 126);
 }
 
-/* Of dL/dz = sum w (dL/dS - dL/dQ / z^2). */
+/* The unit of dL/dz = sum w (dL/dS - dL/dQ / z^2). */
 __device__ __forceinline__ int fixed_unit_of_depth(const raster_parameters &P)
 {
     const int near = exponent_above(__uint_as_float(P.bounds->per_nearest));

@@ -9,8 +9,8 @@
 #define SPLAT_ALPHA_MIN (1.0f / 255.0f) /* below: skipped */
 #define SPLAT_TRANSMITTANCE_MIN 1e-4f  /* the instance that would pass below is not blended, and the pixel ends */
 
-/* Depth that is blended beside the colours where something is known of it (ops/depth_prior), with w = alpha T and z the
- * depth of a centre. Planes are [height][width] in device memory; what is NULL is not asked for. */
+/* Depth that is blended together with the colours if a part of it is known (ops/depth_prior), with w = alpha T and z
+ * the depth of a centre. Planes are [height][width] in device memory; NULL: not computed. */
 typedef struct splat_raster_depth {
     splat_patches patches;        /* where; elsewhere planes are undefined, and their gradients must be zero */
     float *along, *inverse;       /* written by raster: S = sum w z, Q = sum w / z; not divided by the opacity */

@@ -70,10 +70,10 @@ __device__ __forceinline__ float2 step_back(walk &w, float4 look, float blue, fl
     return make_float2(grad_alpha0, weight);
 }
 
-/* What the tenth gradient is: geometry's fourth channel, the absolute sums of colours, or nothing. */
+/* The meaning of the tenth gradient: geometry's fourth channel, the absolute sums of colours, or nothing. */
 enum tenth_sum { TENTH_NONE, TENTH_MEAN_ABS, TENTH_GEOMETRY };
 
-/* What a lane has summed of its Gaussian. p stands for dL/dalpha0 of a pixel. The gradients of u and v are p (A dx +
+/* The sums of a lane for its Gaussian. p stands for dL/dalpha0 of a pixel. The gradients of u and v are p (A dx +
  * B dy) and p (B dx + C dy): those of each pixel are needed for their absolute values only. */
 struct sums {
     float x, y, abs_u, abs_v; /* p dx, p dy, and the absolute values of the gradients of u and v */
@@ -174,7 +174,7 @@ __device__ __forceinline__ void add_depth(const raster_parameters &P, uint32_t v
     }
 }
 
-/* The same of the first n rows, in a loop of its own: beside the other sums there are no registers left. */
+/* The same of the first n rows, in a loop of its own: next to the other sums there are no registers left. */
 template <bool FIXED>
 __device__ __forceinline__ void add_depth_rows(const raster_parameters &P, const row_buffer<SPLAT_WALK_DEPTHS> &rows,
                                                int n)
@@ -345,7 +345,7 @@ __device__ __forceinline__ void raise_to(uint32_t *bound, float value)
     if ((threadIdx.x & 31) == 0) atomicMax(bound, most);
 }
 
-/* What fixed_bounds says, over the band's pixels and the visible Gaussians. */
+/* Computes fixed_bounds over the band's pixels and the visible Gaussians. */
 template <bool GEOMETRY, bool ALPHA>
 __global__ void __launch_bounds__(BOUNDS_THREADS)
     bounds_kernel(const __grid_constant__ raster_parameters P, const float *depth, uint32_t n, size_t begin, size_t end)

@@ -48,7 +48,7 @@ static int check_gradients(const test_scene_spec *spec, const float *grad2d, con
     return failures;
 }
 
-/* Of dL/dz, as of the others. */
+/* Checks dL/dz, as the others are checked. */
 static int check_depth_gradients(const test_scene *scene, const float *got, const float *wanted, float factor)
 {
     int failures = 0;
@@ -138,7 +138,7 @@ static int check_scene(splat_backend *backend, const test_scene_spec *spec, bool
     float *depth = calloc(spec->n + 1, sizeof *depth);
     scene.grad_alpha = alpha;
     if (with_depth) test_scene_ask_depth(&scene);
-    /* What an earlier frame left in the buffers must not shine through. */
+    /* An earlier frame's content of the buffers must not show. */
     TEST_CHECK(failures, test_scene_run(backend, &scene, grad, &error) == SPLAT_OK, "%s", error.message);
     if (strcmp(splat_backend_name(backend), "cpu") == 0) {
         splat_scratch_reset(backend, NULL);

@@ -221,7 +221,7 @@ int test_bands_lists(splat_backend *backend)
 
 /* ---------------------------------------------------------------- pictures and gradients */
 
-/* What an asynchronous backend tells of a view in bands is the count of the view. */
+/* An asynchronous backend reports the count of the whole view for a view in bands. */
 static int check_result(splat_backend *backend, const test_scene *scene, uint64_t n_instances)
 {
     int failures = 0;

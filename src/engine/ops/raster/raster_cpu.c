@@ -3,7 +3,7 @@
 #include "backend/backend.h"
 #include "ops/raster/raster_kernel.h"
 
-/* Of a tile with patches whose depth is asked for, else NULL. */
+/* The depth of a tile with requested patches, else NULL. */
 static const splat_raster_depth *depth_of_tile(const splat_raster_depth *depth, uint32_t tile)
 {
     return depth && splat_patches_of(&depth->patches, tile) ? depth : NULL;

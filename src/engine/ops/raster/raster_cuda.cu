@@ -75,7 +75,7 @@ extern "C" splat_status splat_raster_cuda(splat_backend *backend, const struct s
                                           splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    SPLAT_TRY(splat_cuda_join_coloured(cuda, error)); /* colours may have been written beside bin */
+    SPLAT_TRY(splat_cuda_join_coloured(cuda, error)); /* colours may have been written during bin */
     raster_parameters P = parameters_of(args->frame, NULL);
     const unsigned tiles = tiles_of_band(args->frame);
     set_depth(&P, args->depth);

@@ -1,4 +1,4 @@
-/* What the SIMD levels of raster, raster_backward, geometry and geometry_backward share. */
+/* Declarations shared by the SIMD levels of raster, raster_backward, geometry and geometry_backward. */
 #ifndef SPLAT_OPS_RASTER_KERNEL_H
 #define SPLAT_OPS_RASTER_KERNEL_H
 
@@ -9,7 +9,7 @@
 /* Instances are copied to the stack in batches: the gathers of a batch overlap, and the rows read one cache line. */
 #define SPLAT_RASTER_BATCH 64
 
-/* What a walk along a tile's list blends: colours; planes (geometry); colours and depths. */
+/* The values that a walk along a tile's list blends: colours; planes (geometry); colours and depths. */
 typedef enum splat_walk { SPLAT_WALK_COLOURS, SPLAT_WALK_PLANES, SPLAT_WALK_DEPTHS } splat_walk;
 
 /* A row of frame->raster_rows at a tile. */
@@ -47,14 +47,14 @@ static inline size_t splat_raster_depth_slots_bytes(size_t n_instances)
 }
 
 /* The first half of raster_backward: the moments of every instance of the band in their slots (scratch, taken without a
- * reset). depth_slots: with depths, likewise. */
+ * reset). depth_slots: the same with depths. */
 splat_status splat_raster_backward_slots(splat_backend *backend, const struct splat_raster_backward_args *args,
                                          splat_raster_moments **slots, float **depth_slots, splat_error *error);
 
 /* Blends one tile: image, transmittance, last and blended of its pixels, and depths at all of them. */
 #define SPLAT_RASTER_TILE(name) void name(const splat_frame *frame, const splat_raster_depth *depth, uint32_t tile)
-/* Writes the moments of every instance of one tile to its slot; `fourth` is 0 without_mean_abs. depth_slots: with
- * depths, likewise. */
+/* Writes the moments of every instance of one tile to its slot; `fourth` is 0 without_mean_abs. depth_slots: the
+ * same with depths. */
 #define SPLAT_RASTER_BACKWARD_TILE(name)                                                                               \
     void name(const struct splat_raster_backward_args *args, const splat_raster_depth *depth, uint32_t tile,           \
               splat_raster_moments *slots, float *depth_slots)

@@ -1,5 +1,5 @@
-/* What raster_backward and geometry_backward sum over pixels, and the gradients on the screen that follow. Inline: a
- * call takes longer than the sum of ten floats. */
+/* Sums of raster_backward and geometry_backward over pixels, and the gradients on the screen that follow from them.
+ * Inline: a call takes longer than the sum of ten floats. */
 #ifndef SPLAT_OPS_RASTER_MOMENTS_H
 #define SPLAT_OPS_RASTER_MOMENTS_H
 

@@ -75,7 +75,7 @@ static inline raster_parameters parameters_of(const splat_frame *frame, const fl
     return P;
 }
 
-/* Of NULL: none. */
+/* Sets the depth; NULL: none. */
 static inline void set_depth(raster_parameters *P, const splat_raster_depth *depth)
 {
     if (!depth) return;

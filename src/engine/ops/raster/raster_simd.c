@@ -138,7 +138,7 @@ SPLAT_FORCE_INLINE void SIMD(end_lanes)(SIMD(pixels) *pixels, SIMD(pixels_part) 
 
 /* e^power of rows in steps (reach.h). */
 typedef struct SIMD(steps) {
-    splat_vf gaussian, ratio;             /* of the next row, and of the one after it beside it */
+    splat_vf gaussian, ratio;             /* of the next row, and of the row after it */
     splat_vf later_gaussian, later_ratio; /* where the second SPLAT_STEP_ROWS begin */
 } SIMD(steps);
 
@@ -150,7 +150,7 @@ SPLAT_FORCE_INLINE splat_vf SIMD(anchor)(splat_vf x, splat_vf gaussian)
     return splat_vf_keep(splat_vm_within(splat_vm_at_least_int(zero, zero), x, SPLAT_STEP_MOST_FALL), gaussian);
 }
 
-/* Of the columns at dx, from the entry's first row on. */
+/* Begins the steps of the columns at dx, from the entry's first row on. */
 SPLAT_FORCE_INLINE void SIMD(steps_begin)(const splat_raster_tile *tile, const splat_raster_entry *e, splat_vf dx,
                                           SIMD(steps) *steps)
 {
@@ -174,7 +174,7 @@ SPLAT_FORCE_INLINE void SIMD(steps_begin)(const splat_raster_tile *tile, const s
 
 #define STEPS_BATCH 16 /* entries whose exponentials are made before the first is blended: these wait for nothing */
 
-/* Of n <= STEPS_BATCH entries, those that are stepped through. */
+/* Begins the steps of those of n <= STEPS_BATCH entries that are stepped through. */
 SPLAT_FORCE_INLINE void SIMD(steps_begin_all)(const splat_raster_tile *tile, const SIMD(positions) *positions,
                                               const splat_raster_entry *entries, uint32_t n,
                                               SIMD(steps) (*steps)[PARTS])
@@ -184,7 +184,7 @@ SPLAT_FORCE_INLINE void SIMD(steps_begin_all)(const splat_raster_tile *tile, con
             SIMD(steps_begin)(tile, &entries[i], entries[i].u - positions->x[0][part], &steps[i][part]);
 }
 
-/* Of the next n rows, `row` the first of them. */
+/* Takes the next n rows, `row` the first of them. */
 SPLAT_FORCE_INLINE void SIMD(steps_take)(const splat_raster_entry *e, int32_t row, SIMD(steps) *steps,
                                          splat_vf *gaussian, int n)
 {

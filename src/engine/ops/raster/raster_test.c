@@ -82,7 +82,7 @@ static int check_blended(const test_scene *scene, const test_result *r, const ui
     return failures;
 }
 
-/* Depths where they are asked for; the picture beside them is the same. */
+/* Depths if they are requested; the picture is the same as without them. */
 static int check_depth(splat_backend *backend, test_scene *scene, const test_result *plain)
 {
     int failures = 0;
@@ -205,7 +205,7 @@ static int check_exp(void)
     return failures;
 }
 
-/* That of blending: its error is what it says, 1 is the most below 0, and all lanes are alike. */
+/* The exponential of blending: its error is as stated, 1 is its largest value below 0, and all lanes give the same. */
 static int check_blending_exp(void)
 {
     int failures = 0;
@@ -225,7 +225,7 @@ static int check_blending_exp(void)
 }
 
 /* A Gaussian for every tile, of every width and slant: alone over black its picture is alpha, which is right to 1e-5
- * beside the rounding of its power, whether its rows are stepped through or not (reach.h; seen: 5.4e-6). */
+ * plus the rounding of its power, whether its rows are stepped through or not (reach.h; seen: 5.4e-6). */
 static int check_alpha(splat_backend *backend)
 {
     enum { TILES = 32, N = TILES * TILES, SIDE = TILES * SPLAT_TILE };

@@ -14,7 +14,7 @@ splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile)
                                frame->tile_begin[tile], frame->tile_begin[tile + 1]};
 }
 
-/* What rows and entries have in common lies at the same place in both. */
+/* Common fields of rows and entries have the same offset in both. */
 #define COMMON_BYTES offsetof(splat_raster_row, first_row)
 _Static_assert(COMMON_BYTES == offsetof(splat_raster_entry, row_begin), "entries begin as rows do");
 #define FEATURE_BYTES (SPLAT_GEOMETRY_CHANNELS * sizeof(float)) /* in the place of rgb and depth */

@@ -69,7 +69,7 @@ static void zero_moments(const splat_density_arrays *arrays, size_t row)
         memset(arrays->data[a] + row * arrays->words[a], 0, arrays->words[a] * sizeof(uint32_t));
 }
 
-/* The drawn share their opacity with what is to come, and begin anew, as does what was not finite. */
+/* Divides: drawn Gaussians share their opacity with the new ones, and begin again, as do those that were not finite. */
 static void divide(splat_backend *backend, const struct splat_density_relocate_args *args,
                    const splat_density_arrays *arrays, const relocation *r)
 {

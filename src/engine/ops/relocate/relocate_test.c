@@ -71,7 +71,7 @@ static int check_factors(void)
     return failures;
 }
 
-/* What is rendered of a Gaussian. */
+/* The rendered properties of a Gaussian. */
 typedef struct rendered { double opacity, width; } rendered;
 
 /* Along the first axis. */
@@ -128,7 +128,7 @@ static int check_divisions(void)
     return failures;
 }
 
-/* What is not conserved: the light that a plane full of it stops. */
+/* The light that a plane full of Gaussians stops, which is not conserved. */
 static int check_plane(void)
 {
     int failures = 0;
@@ -340,7 +340,7 @@ static population make_row(uint32_t n, uint32_t capacity, const float *opacity)
     return p;
 }
 
-/* How often each of n_drawn living Gaussians is the source of new ones, beside its weight. */
+/* The counts of new Gaussians from each of n_drawn living ones, against its weight. */
 static int check_frequencies(splat_backend *backend)
 {
     enum { LIVING = 12, N = LIVING + 1, NEW = 200000 };

@@ -30,10 +30,10 @@ typedef struct splat_deferred_rest {
 } splat_deferred_rest;
 
 /* Rows of sh_rest and of its moments that lie in host memory (SPLAT_ON_HOST), kept on the device from view to view
- * (splat_backend.caches_rest). A step fetches what its view sees and the cache lacks, into slots that are empty or hold
- * what the view does not see, and whose rows then go home: each row crosses the bus once each way, both ways at once,
- * beside what the step computes. What finds no slot is read and written where it lies. Only where a row lies changes,
- * so the bits do not. density_grow and density_prune move rows here and at home; op settle_rest sends all rows home. */
+ * (splat_backend.caches_rest). A step fetches the rows of its view that the cache lacks, into slots that are empty
+ * or hold rows outside the view, which go home: each row crosses the bus once each way, in both directions at once,
+ * during the step's computation. A row without a slot is read and written at home. Only the place of a row changes,
+ * never its bits. density_grow and density_prune move rows here and at home; op settle_rest sends all rows home. */
 typedef struct splat_rest_cache {
     uint32_t *slot;     /* [n_rows] 1 + the slot that has the Gaussian's rows, or 0: they are at home, or it does not
                            exist yet */
@@ -44,7 +44,7 @@ typedef struct splat_rest_cache {
                            end */
     uint32_t *rest;     /* [n_slots][rest_words], or NULL: sh_rest itself lies on the device */
     uint32_t *moments[2];      /* [n_slots][moment_words] m and v; quantized: both in the first, then NULL */
-    uint32_t *home_moments[2]; /* [n][moment_words] likewise, of all Gaussians */
+    uint32_t *home_moments[2]; /* [n][moment_words] the same, of all Gaussians */
     uint32_t n_slots, rest_words, moment_words;
     uint32_t n_rows;    /* Gaussians at most */
     bool is_empty;

@@ -1,11 +1,11 @@
 /* Rows of sh_rest that lie in host memory, and of its moments, kept on the device (splat_rest_cache): before a step
- * what its view sees is fetched, and what must make room goes home. sh_rest first, as raster waits for the colours; the
- * moments beside the picture and its gradients. docs/lab/sh-offload.md has the measurements. */
+ * the rows of its view are fetched, and rows that must make room go home: sh_rest first, because raster waits for
+ * the colours; the moments during the picture and its gradients. docs/lab/sh-offload.md has the measurements. */
 #include "ops/rest/rest_steps_cuda.cuh"
 
 #define CACHE_THREADS 128
 #define CACHE_WARPS (CACHE_THREADS / 32)
-#define CACHE_BLOCKS 1 /* a multiprocessor: enough for the bus; more hold up bin and raster beside them */
+#define CACHE_BLOCKS 1 /* a multiprocessor: enough for the bus; more slow down bin and raster */
 
 enum { EMPTY, LEFT, MISSED, N_COUNTS }; /* slots that may be had, rows that are wanted */
 static_assert(N_COUNTS == SPLAT_REST_CACHE_COUNTS, "counts");
@@ -21,7 +21,7 @@ struct cache_parameters {
     splat_cuda_view_state *state;
 };
 
-/* Where in a list the thread's entry goes that *count is of. */
+/* The place in a list of the thread's entry; *count is the list's. */
 __device__ __forceinline__ uint32_t place_in_list(bool mine, uint32_t *count)
 {
     const uint32_t mask = __ballot_sync(0xffffffffu, mine);
@@ -68,9 +68,8 @@ __global__ void __launch_bounds__(CACHE_THREADS) move_in_kernel(const __grid_con
     if (leaving) c.slot[leaving - 1] = 0;
 }
 
-/* The lines of memory (LINE_WORDS) that up to 32 rows at home lie in. The bus carries whole lines at twice the speed of
- * rows that begin and end anywhere, so a warp asks for a line at a time, and of rows beside each other for each line
- * once. */
+/* The lines of memory (LINE_WORDS) that up to 32 rows at home lie in. The bus carries whole lines at twice the speed
+ * of rows that begin and end anywhere, so a warp reads a line at a time, and each line of neighbouring rows once. */
 #define LINE_WORDS 32
 template <uint32_t WORDS>
 struct row_lines {

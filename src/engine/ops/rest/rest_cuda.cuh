@@ -1,4 +1,4 @@
-/* What ops call of rest on CUDA. */
+/* Functions of rest on CUDA that ops call. */
 #ifndef SPLAT_OPS_REST_CUDA_CUH
 #define SPLAT_OPS_REST_CUDA_CUH
 
@@ -8,15 +8,15 @@ extern "C" {
 #include "ops/project/project.h"
 }
 
-/* rest_deferred_cuda.cu: the steps of sh_rest that the visible lack, then their colours into the frame, beside what is
- * submitted to the stream next. There must be active bands. */
+/* rest_deferred_cuda.cu: makes the steps of sh_rest that the visible lack, then writes their colours into the frame,
+ * overlapping with the work submitted to the stream next. There must be active bands. */
 splat_status splat_cuda_advance_rest(splat_cuda_backend *cuda, const splat_gaussians *gaussians,
                                      splat_deferred_rest *deferred, splat_frame *frame, splat_error *error);
 /* rest_views_cuda.cu: the same for what several views see, with args->rest->deferred. */
 splat_status splat_cuda_advance_views(splat_cuda_backend *cuda, const struct splat_project_views_args *args,
                                       splat_error *error);
-/* rest_cache_cuda.cu: fetches the rows of the visible, as far as the cache has slots, and sends others home; where
- * sh_rest lies in host memory their colours are written, too, likewise beside the stream, as far as
+/* rest_cache_cuda.cu: fetches the rows of the visible, as far as the cache has slots, and sends others home; if
+ * sh_rest lies in host memory, also writes their colours, overlapping with the stream until
  * splat_cuda_mark_coloured. There must be active bands. return_rows: all go home. */
 splat_status splat_cuda_fetch_rest(splat_cuda_backend *cuda, const splat_gaussians *gaussians, splat_rest_cache *cache,
                                    splat_frame *frame, splat_error *error);

@@ -1,6 +1,6 @@
-/* Steps of Adam that sh_rest lacks (splat_deferred_rest), made up one after the other: before a step for the Gaussians
- * that it sees, whose colours are written at once, or for all of them (settle_rest). The first beside bin, which leaves
- * the memory's bandwidth idle. docs/lab/gpu-step.md has the measurements. */
+/* Steps of Adam that sh_rest lacks (splat_deferred_rest), made up one after the other: before a step for the
+ * Gaussians that it sees, whose colours are written at once, or for all of them (settle_rest). The former overlaps
+ * with bin, which leaves the memory's bandwidth idle. docs/lab/gpu-step.md has the measurements. */
 #include "ops/rest/rest_steps_cuda.cuh"
 
 #define REST_THREADS 128
@@ -17,7 +17,7 @@ struct rest_parameters {
     splat_cuda_view_state *state;
 };
 
-/* What the block knows of its Gaussians. */
+/* Shared memory of a block for its Gaussians. */
 template <int DEGREE, bool COLOUR>
 struct rest_block {
     float rest[COLOUR ? REST_WARPS : 1][COLOUR ? 32 * odd_words(rest_channels(DEGREE)) : 1]; /* up to date */

@@ -17,13 +17,13 @@ constexpr uint32_t rest_channels(int degree)
     return 3u * ((uint32_t)(degree + 1) * (uint32_t)(degree + 1) - 1u);
 }
 
-/* Of the bands up to DEGREE; as many as a whole row has when DEGREE is the model's. */
+/* Words of the bands up to DEGREE; as many as a whole row has if DEGREE is the model's. */
 constexpr uint32_t rest_words(int degree, bool half)
 {
     return half ? (rest_channels(degree) + 1) / 2 : rest_channels(degree);
 }
 
-/* Of its quantized moments. */
+/* Words of its quantized moments. */
 constexpr uint32_t moment_words(int degree)
 {
     return 2u + (2u * rest_channels(degree) + 3u) / 4u;
@@ -66,7 +66,7 @@ __device__ __forceinline__ const uint32_t *rest_rows(const splat_gaussians &g)
  * Rows that lie anywhere, the host's memory included, are moved by the warp as a whole: neighbouring lanes take
  * neighbouring words, several loads under way at a time. */
 
-/* Where row r of a warp's 32 lies: that of Gaussian first + r at home, or its slot of a cache. */
+/* The place of row r of a warp's 32: that of Gaussian first + r at home, or its slot of a cache. */
 template <bool CACHED>
 struct warp_rows {
     uint32_t *home, *cached; /* cached: NULL where none are */

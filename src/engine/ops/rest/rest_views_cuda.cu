@@ -27,10 +27,11 @@ static_assert(sizeof(views_parameters) <= 4096, "the parameters of a launch on a
 
 #define REST_THREADS 128
 #define REST_WARPS (REST_THREADS / 32)
-/* Of a warp's 32 at a time: a third of them or fewer are usually seen, and room for all would halve the warps. */
+/* Rows of a warp's 32 in shared memory at a time: usually at most a third of them are seen, and room for all would
+ * halve the warps. */
 #define HELD_ROWS 16
 
-/* What the block knows of its Gaussians. rest: of a held row first the mean that waits, then what is up to date;
+/* Shared memory of a block for its Gaussians. rest: of a held row first the pending mean, then the current values;
  * squares: of the gradients of that mean. */
 template <int DEGREE>
 struct views_block {

@@ -7,7 +7,7 @@
 #include "ops/frame.h"
 #include "ops/loss/loss.h" /* SPLAT_LOSS_KEPT */
 
-/* What project leaves of a Gaussian but its colour. */
+/* The output of project for a Gaussian, without its colour. */
 typedef struct splat_share_row {
     float mean[2], conic[4], depth;
     uint16_t rect[4];
@@ -39,8 +39,8 @@ struct splat_share_unpack_args {
     splat_frame *frame;
 };
 
-/* share_colors: colors[k] is rgb[entries[k]], rows of as many floats as are said; beside what comes next, as project
- * writes them. */
+/* share_colors: colors[k] is rgb[entries[k]], rows of as many floats as stated; overlaps with the next work, as the
+ * colours of project do. */
 struct splat_share_colors_args {
     const float *rgb; /* [..][channels] */
     const uint32_t *entries;

@@ -17,7 +17,7 @@ static_assert(sizeof(splat_grad2d) == 10 * sizeof(float), "a gradient is words")
 
 /* ---------------------------------------------------------------- share_find */
 
-/* What project did not see has an empty rectangle. */
+/* A Gaussian that project did not see has an empty rectangle. */
 struct touches {
     const uint16_t *rect;
     const float *depth;
@@ -58,7 +58,7 @@ extern "C" splat_status splat_share_find_cuda(splat_backend *backend, const stru
                  cub::DeviceSelect::If(work, room, all, args->entries[view], (uint32_t *)counts + view,
                                        (int)frame->n_visible, touches_of(args, view), cuda->stream));
     }
-    /* Colours may still be written beside the stream: the host need not wait for them. */
+    /* Colours may still be in work on the side stream: the host need not wait for them. */
     CUDA_TRY("count what views see", cudaMemcpyAsync(args->counts, counts, args->n_views * sizeof(uint32_t),
                                                      cudaMemcpyDeviceToHost, cuda->stream));
     CUDA_TRY("count what views see", cudaStreamSynchronize(cuda->stream));

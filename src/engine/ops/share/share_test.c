@@ -25,7 +25,7 @@ static float number(uint32_t stream, uint32_t i)
     return splat_uniform(splat_random(91, SPLAT_STREAM_TEST, stream, i).x[0]);
 }
 
-/* What nobody saw has depth 0, where the backend has rows of it. */
+/* False for a Gaussian that nobody saw: its depth is 0, on a backend with rows for all. */
 static bool is_seen(const splat_backend *backend, uint32_t v)
 {
     return !backend->device_bytes || v % 5 != 2;

@@ -18,20 +18,21 @@ enum {
     SPLAT_SUMMARY_N
 };
 
-/* Of all finite values: n opacities, 3n scales. All zero when there are none. */
+/* The range of all finite values: n opacities, 3n scales. All zero without any. */
 typedef struct splat_summary_range {
     float min, max;
     double mean;
     uint64_t n;
 } splat_summary_range;
 
-/* Of the values in the buckets. */
+/* Moments of the values in the buckets. */
 typedef struct splat_summary_moments {
     double min, max, sum, sum_squares;
 } splat_summary_moments;
 
-/* Of the finite values of a tensor, all channels together: opacities and scales as they act (sigmoid, exp), rotations
- * as unit quaternions, the others as stored. n - 1 in the standard deviation; zero for less than two values. */
+/* The spread of the finite values of a tensor, all channels together: opacities and scales as they act (sigmoid,
+ * exp), rotations as unit quaternions, the others as stored. n - 1 in the standard deviation; zero for less than
+ * two values. */
 typedef struct splat_summary_spread {
     double mean, standard_deviation;
     uint64_t n;

@@ -1,5 +1,5 @@
-/* What both versions of summary do: the work cut into fixed parts, their partial results, the value of a sample, and
- * the sums in the order of the parts. Shared by C and CUDA. */
+/* Code shared by both versions of summary: fixed parts of the work, their partial results, the value of a sample, and
+ * the sums in the order of the parts. C and CUDA. */
 #ifndef SPLAT_OPS_SUMMARY_COMMON_H
 #define SPLAT_OPS_SUMMARY_COMMON_H
 

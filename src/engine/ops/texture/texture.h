@@ -15,7 +15,7 @@
 #define SPLAT_TEXTURE_LOW_LEVEL 2     /* the level of the pyramid that the low band has the size of */
 #define SPLAT_TEXTURE_LABELS 4        /* of a vertex */
 
-/* What a view shows of a texel. */
+/* The sample of a texel in a view. */
 typedef struct splat_texture_sample {
     uint16_t color[3], low[3]; /* levelled, sRGB-encoded: 65535 (x + 1/2) / 2 for x from -1/2 to 3/2 */
     uint16_t weight;           /* the upper half of a float; 0: no sample */
@@ -92,7 +92,7 @@ static inline size_t splat_texture_pyramid_pixels(int32_t width, int32_t height,
     return n;
 }
 
-/* What every backend refuses. */
+/* Arguments that every backend refuses. */
 static inline splat_status splat_texture_gather_check(const struct splat_texture_gather_args *args, splat_error *error)
 {
     const splat_texture_view *v = &args->view;

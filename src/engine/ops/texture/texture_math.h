@@ -75,7 +75,7 @@ SPLAT_MATH_INLINE splat_texture_taps splat_texture_taps_at(float x, float y, int
     return t;
 }
 
-/* Where a view sees a texel. */
+/* The place of a texel in a view. */
 typedef struct splat_texture_hit {
     float x, y;       /* pixels */
     float footprint;  /* pixels that the texel is wide */
@@ -236,7 +236,7 @@ SPLAT_MATH_INLINE void splat_texture_range(const float *x, int n, float *low, fl
     *high = middle + reach;
 }
 
-/* What the labels of the face's vertices give a view at the texel. */
+/* The share of a view at the texel, from the labels of the face's vertices. */
 SPLAT_MATH_INLINE float splat_texture_share(const struct splat_texture_blend_args *args, size_t texel, uint16_t view)
 {
     const uint32_t *corner = args->points.faces + 3 * (size_t)args->points.face[texel];

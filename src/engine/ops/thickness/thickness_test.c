@@ -47,7 +47,7 @@ static void output_free(thickness_output *out)
     free(out->visible);
 }
 
-/* What no training makes: spheres, pairs of equal scales, nearly 0, huge, not finite (which are not visible). */
+/* Values that no training makes: spheres, pairs of equal scales, nearly 0, huge, not finite (which are not visible). */
 static void make_odd(splat_gaussians *g)
 {
     static const float odd[][3] = {{-3, -3, -3},       {-3, -3, -6},       {-6, -3, -3}, {-3, -6, -3},
@@ -135,7 +135,7 @@ static int check_known(splat_backend *backend)
     return failures;
 }
 
-/* Of the mean of scales below 1; a step of 1e-5 leaves 1e-10 of truncation and 1e-11 of rounding. */
+/* Differences of the mean of scales below 1; a step of 1e-5 leaves 1e-10 of truncation and 1e-11 of rounding. */
 static int check_differences(double ratio, double least)
 {
     enum { N = 30 };

@@ -20,7 +20,7 @@ static const test_scene_spec specs[] = {
 };
 enum { N_SPECS = sizeof specs / sizeof specs[0] };
 
-/* What is counted: the trim's half of the light, and all that a pixel shows more than 1/255 of. */
+/* The counted light: the trim's half, and at least 1/255 of a pixel. */
 typedef struct test_limits {
     const char *name;
     float light, weight;

@@ -20,7 +20,7 @@ typedef struct splat_diamond {
     int x0, y0, x1, y1; /* half-open box of pixels that holds all that are covered; empty: draws nothing */
 } splat_diamond;
 
-/* Widens the box by a vertex at camera-space p. False: the vertex is beside or behind the camera. */
+/* Widens the box by a vertex at camera-space p. False: the vertex is not in front of the camera. */
 SPLAT_MATH_INLINE int splat_diamond_reach(const splat_camera *camera, const float p[3], float nearest, float low[2],
                                           float high[2])
 {
@@ -102,7 +102,7 @@ SPLAT_MATH_INLINE splat_diamond splat_diamond_make(const splat_camera *camera, c
     return d;
 }
 
-/* Whether pixel (i, j) is covered, and at which depth. */
+/* True if pixel (i, j) is covered, with its depth. */
 SPLAT_MATH_INLINE int splat_diamond_covers(const splat_diamond *d, int i, int j, float *depth)
 {
     float x = (float)i - d->u, y = (float)j - d->v, nearer = 1.0f + d->kx * x + d->ky * y;
