@@ -73,8 +73,8 @@ typedef struct splat_gradient_sink {
      * a mask hides has no gradient, and would dilute the mean of the others. NULL allowed, for each. */
     const splat_statistics *statistics;
     const uint8_t *statistics_mask; /* [height][width] */
-    /* What a Gaussian adds to grad and grad_abs is multiplied by min((Z/near_depth)^2, 1): what floats before all that
-     * the photo shows asks for no more of its kind. 0: by 1. */
+    /* Factor min((Z/near_depth)^2, 1) of a Gaussian's terms in grad and grad_abs, so that floaters in front of the
+     * whole photo do not multiply. 0: factor 1. */
     float near_depth;
 } splat_gradient_sink;
 
