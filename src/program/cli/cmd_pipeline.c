@@ -13,18 +13,14 @@
 
 /* ---------------------------------------------------------------- options */
 
-/* Checks the part that only the command line has: the words for the scene and the folder, and the launcher. */
+/* Checks the part that only the command line has: the words for the scene and the folder. */
 static bool options_agree(const splat_line *line)
 {
     const char *name = line->output->experiment_name;
-    int rank, size;
-    splat_launch_get(&rank, &size);
     if (!line->scene->source_path) {
         cli_error(CLI_NO_SCENE);
     } else if (name && (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)) {
         cli_error("--experiment_name takes the name of a folder without a slash, not '%s'", name);
-    } else if (size > 1) {
-        cli_error("pipeline is one process: give it --gpus, or start its stages train and coarse by themselves");
     } else {
         if (name && line->output->path) cli_notice("--experiment_name has no effect: -o names the folder");
         return true;

@@ -40,21 +40,6 @@ static int local_rank(void)
     return text ? atoi(text) : 0;
 }
 
-int cli_ranks_check_pipeline(const splat_line *line)
-{
-    splat_line copy = *line;
-    splat_line_machine machine = *line->machine; /* counting gives it fewer threads */
-    int rank, size;
-    splat_launch_get(&rank, &size);
-    if (size > 1) {
-        cli_error("pipeline is one process: give it --gpus, or start its stages train and coarse by themselves");
-        return CLI_USAGE;
-    }
-    splat_error error;
-    copy.machine = &machine;
-    return cli_end(splat_ranks_count_gpus(&copy, &error), &error);
-}
-
 int cli_ranks_open(splat_line *line)
 {
     int rank, size;

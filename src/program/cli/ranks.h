@@ -13,9 +13,6 @@ void cli_ranks_hush(void);
  * options that several ranks cannot have. line->machine->context gets its share of the threads. Returns an exit code;
  * the reason is printed. */
 int cli_ranks_open(splat_line *line);
-/* Checks the ranks of pipeline, whose stages count again: refuses options that its stages would refuse, and processes
- * that were started together. Returns an exit code; the reason is printed. */
-int cli_ranks_check_pipeline(const splat_line *line);
 /* At the end, or where this rank could not come as far as training: then code says so, and the others hear what was
  * printed last. Nothing without ranks. */
 void cli_ranks_fail(splat_comm *ranks, int code);

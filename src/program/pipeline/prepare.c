@@ -53,11 +53,17 @@ static splat_status check_options(const splat_line *line, splat_error *error)
     return SPLAT_OK;
 }
 
-/* The stages count GPUs again, each for its own line. */
-static splat_status check_gpus(const splat_line *line, splat_error *error)
+/* One process works. Its stages count GPUs again, each for its own line. */
+static splat_status check_ranks(const splat_line *line, splat_error *error)
 {
     splat_line copy = *line;
     splat_line_machine machine = *line->machine; /* counting gives it fewer threads */
+    int rank, size;
+    splat_launch_get(&rank, &size);
+    if (size > 1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "pipeline is one process: give it `gpus`, or start its stages train and coarse by "
+                          "themselves");
     copy.machine = &machine;
     return splat_ranks_count_gpus(&copy, error);
 }
@@ -151,7 +157,7 @@ splat_status splat_pipeline_prepare(splat_pipeline_work *w, splat_error *error)
     const char *source = w->line.scene->source_path;
     SPLAT_TRY(check_options(&w->line, error));
     tell_unused(&w->line);
-    SPLAT_TRY(check_gpus(&w->line, error));
+    SPLAT_TRY(check_ranks(&w->line, error));
     SPLAT_TRY(choose_folder(w, error));
     if (!realpath(source, w->job.at.scene))
         return splat_fail(error, SPLAT_ERROR_IO, "cannot open the scene %s: %s", source, strerror(errno));
