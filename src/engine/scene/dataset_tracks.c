@@ -1,4 +1,4 @@
-/* Facts of photos and points from tracks (docs/method.md 10.3). */
+/* Facts of photos and points from tracks (docs/method.md 10.2). */
 #include "scene/dataset_tracks.h"
 
 #include "base/compare.h"
