@@ -3,6 +3,7 @@
 #include "train/density/budget.h"
 
 #include "ops/densify/densify.h"
+#include "scene/dataset_tracks.h"
 #include "train/density/default.h"
 #include "train/density/density.h"
 #include "train/density/growth.h"
@@ -15,7 +16,6 @@
 
 #define USUAL_PIXELS 1e8        /* of photos, in all: where pixels_per_gaussian holds */
 #define CAP_EXPONENT 0.75       /* photos overlap: ten times as many show less than ten times as much */
-#define MOST_OF_POINTS 2        /* a cap for points is at most so many caps for photos: few photos have few */
 #define RESET_OPACITY 0.05f
 #define LEAST_INTERVAL 500      /* of resets: opacities need the time */
 #define N_RECOVERIES 2          /* resets after which the least opaque go */
@@ -38,7 +38,7 @@ uint64_t splat_budget_cap(const splat_train_options *o, const splat_dataset *dat
     const double pixels = splat_default_photo_pixels(dataset), named = (double)o->target_gaussian_count;
     if (!(o->pixels_per_gaussian > 0)) return o->target_gaussian_count;
     double cap = pow(pixels, CAP_EXPONENT) * pow(USUAL_PIXELS, 1 - CAP_EXPONENT) / (double)o->pixels_per_gaussian;
-    cap = fmax(cap, fmin((double)dataset->n_points, MOST_OF_POINTS * cap));
+    cap = fmax(cap, (double)splat_dataset_floor(dataset, (size_t)cap));
     if (named > 0) cap = fmin(cap, named);
     return cap < UINT32_MAX ? (uint64_t)cap : UINT32_MAX;
 }
