@@ -21,7 +21,7 @@ splat_status splat_mesh_evaluator_open(splat_mesh_evaluator *e, splat_scene *sce
     splat_scene_largest_view(scene, &width, &height);
     size_t n = (size_t)width * (size_t)height;
     *e = (splat_mesh_evaluator){.scene = scene, .job = *job};
-    SPLAT_TRY(splat_mesh_subject_open(&e->subject, scene, mesh_path, options, error));
+    SPLAT_TRY(splat_measured_mesh_open(&e->measured, scene, mesh_path, options, error));
     e->render = malloc(3 * n * sizeof *e->render);
     e->coverage = malloc(n * sizeof *e->coverage);
     if (!e->render || !e->coverage)
@@ -34,7 +34,7 @@ void splat_mesh_evaluator_close(splat_mesh_evaluator *e)
 {
     splat_backend *b = e->scene->context->backend;
     if (e->job.lpips) splat_lpips_release(e->job.lpips); /* what a picture needed; the weights stay */
-    splat_mesh_subject_close(&e->subject);
+    splat_measured_mesh_close(&e->measured);
     splat_block_free(b, &e->image);
     splat_block_free(b, &e->photo);
     splat_region_free(b, &b->scratch); /* of the metrics; made again when a model needs it */
@@ -89,8 +89,8 @@ splat_status splat_mesh_evaluator_view(splat_mesh_evaluator *e, uint32_t index, 
     size_t n = splat_camera_pixels(camera);
     uint32_t n_kept = 0;
     double begin = splat_clock_seconds();
-    SPLAT_TRY(splat_mesh_painter_draw(&e->subject.painter, camera, e->subject.background, e->render, e->coverage,
-                                      error));
+    SPLAT_TRY(
+        splat_mesh_painter_draw(&e->measured.painter, camera, e->measured.background, e->render, e->coverage, error));
     double render_ms = 1000 * (splat_clock_seconds() - begin);
     if (is_masked) SPLAT_TRY(splat_image_cache_count_kept(e->scene->cache, index, &n_kept, error));
     SPLAT_TRY(splat_backend_upload(b, e->photo.data, photo, (is_masked ? 4 : 3) * n, error));
@@ -158,7 +158,7 @@ splat_status splat_mesh_evaluate_views(splat_scene *scene, const char *mesh_path
     splat_view_job_init(&own);
     SPLAT_TRY(splat_options_take(&own, job, "splat_view_job", error));
     splat_status status = splat_mesh_evaluator_open(&e, scene, mesh_path, &own, options, error);
-    mean->textured = e.subject.painter.mips.n_pages > 0;
+    mean->textured = e.measured.painter.mips.n_pages > 0;
     if (status == SPLAT_OK) status = evaluate(&e, views, mean, n_done, error);
     splat_mesh_evaluator_close(&e);
     return status;

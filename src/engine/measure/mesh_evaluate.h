@@ -3,7 +3,7 @@
 #define SPLAT_MEASURE_MESH_EVALUATE_H
 
 #include "backend/memory.h"
-#include "measure/mesh_subject.h"
+#include "measure/measured_mesh.h"
 #include "splatsmith/model.h"
 
 /* A mesh against photos. Means over views. */
@@ -27,7 +27,7 @@ splat_status splat_mesh_evaluate(splat_scene *scene, const char *mesh_path, cons
 typedef struct splat_mesh_evaluator {
     splat_scene *scene;
     splat_view_job job; /* lpips becomes NULL where it is given up */
-    splat_mesh_subject subject;
+    splat_measured_mesh measured;
     splat_block image, photo; /* on the device; the mask after the photo */
     float *render;            /* host, [3][height][width] of the last view */
     float *coverage;          /* [height][width] */

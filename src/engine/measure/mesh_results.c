@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "measure/mesh_evaluate.h"
-#include "measure/mesh_subject.h"
+#include "measure/measured_mesh.h"
 #include "measure/results_json.h"
 
 #include <stdlib.h>
@@ -52,22 +52,22 @@ splat_status splat_mesh_results_write(splat_scene *scene, const char *mesh_path,
     SPLAT_TRY(check_results(model_path, error));
     view_names names = {0};
     splat_mesh_metrics *views = calloc(n, sizeof *views);
-    char *mesh = splat_mesh_subject_name(mesh_path);
-    char *subject = mesh ? splat_format("%s%s%s", mesh, variant ? "_" : "", variant ? variant : "") : NULL;
+    char *mesh = splat_measured_mesh_name(mesh_path);
+    char *name = mesh ? splat_format("%s%s%s", mesh, variant ? "_" : "", variant ? variant : "") : NULL;
     splat_status status = make_names(&names, n, error);
-    if (status == SPLAT_OK && (!views || !subject))
+    if (status == SPLAT_OK && (!views || !name))
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu results", n);
     if (status == SPLAT_OK)
         status = splat_mesh_evaluate_views(scene, mesh_path, job, options, views, mean, &n_done, error);
     if (status == SPLAT_OK && n_done < n)
         status = splat_fail(error, SPLAT_ERROR_STOPPED, "stopped after %zu of %zu views; no results were written",
                             n_done, n);
-    char *method = status == SPLAT_OK ? splat_results_json_name(scene->context, model_path, subject, n) : NULL;
+    char *method = status == SPLAT_OK ? splat_results_json_name(scene->context, model_path, name, n) : NULL;
     if (status == SPLAT_OK)
         status = method ? splat_mesh_results_json_write(model_path, method, mean, views, names.names, n, error)
                         : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a name");
     free(method);
-    free(subject);
+    free(name);
     free(mesh);
     free(views);
     free(names.texts);

@@ -6,7 +6,7 @@
 #include "base/options.h"
 #include "io/picture/map_files.h"
 #include "math/camera.h"
-#include "measure/mesh_subject.h"
+#include "measure/measured_mesh.h"
 #include "model/view_job.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ static const char *const kind_names[SPLAT_N_MESH_VIEW_KINDS] = {"color", "normal
 typedef struct view_writer {
     unsigned kinds;
     char *folders[SPLAT_N_MESH_VIEW_KINDS]; /* NULL: not asked for */
-    splat_mesh_subject subject;
+    splat_measured_mesh measured;
     splat_mesh_raster_maps maps; /* at the centres of pixels; NULL: only colours are asked for */
     float *planar;               /* [3][height][width], colours or normals; NULL: neither is asked for */
     uint8_t *pixels;             /* of a PNG: room for three bytes a pixel */
@@ -27,10 +27,10 @@ typedef struct view_writer {
 
 static void fill_normals(const view_writer *w, size_t n)
 {
-#pragma omp parallel for schedule(static) num_threads(w->subject.painter.raster.threads)
+#pragma omp parallel for schedule(static) num_threads(w->measured.painter.raster.threads)
     for (size_t i = 0; i < n; i++) {
         double normal[3] = {0, 0, 0};
-        if (w->maps.faces[i]) splat_mesh_face_normal(&w->subject.mesh, w->maps.faces[i] - 1, normal);
+        if (w->maps.faces[i]) splat_mesh_face_normal(&w->measured.mesh, w->maps.faces[i] - 1, normal);
         for (size_t k = 0; k < 3; k++) w->planar[k * n + i] = (float)normal[k];
     }
 }
@@ -39,13 +39,13 @@ static void fill_normals(const view_writer *w, size_t n)
 static void fill_shades(const view_writer *w, const splat_camera *camera, size_t n)
 {
     size_t width = (size_t)camera->width;
-#pragma omp parallel for schedule(static) num_threads(w->subject.painter.raster.threads)
+#pragma omp parallel for schedule(static) num_threads(w->measured.painter.raster.threads)
     for (size_t i = 0; i < n; i++) {
         uint8_t *rgb = w->pixels + 3 * i;
         double normal[3];
         memset(rgb, w->background, 3);
         if (!w->maps.faces[i]) continue;
-        splat_mesh_face_normal(&w->subject.mesh, w->maps.faces[i] - 1, normal);
+        splat_mesh_face_normal(&w->measured.mesh, w->maps.faces[i] - 1, normal);
         double shade = splat_mesh_shade(camera, (double)(i % width), (double)(i / width), normal);
         uint8_t gray = (uint8_t)fmin(shade + 0.5, 230);
         rgb[0] = gray;
@@ -58,7 +58,7 @@ static splat_status write_maps(const view_writer *w, const splat_dataset_view *v
 {
     const splat_camera *c = &view->camera;
     size_t n = splat_camera_pixels(c);
-    SPLAT_TRY(splat_mesh_rasterize(&w->subject.mesh, c, &w->subject.painter.raster, &w->maps, error));
+    SPLAT_TRY(splat_mesh_rasterize(&w->measured.mesh, c, &w->measured.painter.raster, &w->maps, error));
     if (w->folders[1]) {
         fill_normals(w, n);
         SPLAT_TRY(splat_normal_files_write(w->folders[1], index, c, w->planar, w->pixels, error));
@@ -75,7 +75,7 @@ static splat_status write_view(const view_writer *w, const splat_dataset_view *v
 {
     const splat_camera *c = &view->camera;
     if (w->folders[0]) {
-        SPLAT_TRY(splat_mesh_painter_draw(&w->subject.painter, c, w->subject.background, w->planar, NULL, error));
+        SPLAT_TRY(splat_mesh_painter_draw(&w->measured.painter, c, w->measured.background, w->planar, NULL, error));
         splat_image_from_planar(w->planar, c->width, c->height, w->pixels);
         SPLAT_TRY(splat_map_png_write(w->folders[0], index, c, 3, 8, w->pixels, error));
     }
@@ -85,7 +85,7 @@ static splat_status write_view(const view_writer *w, const splat_dataset_view *v
 static void writer_close(view_writer *w)
 {
     for (int k = 0; k < SPLAT_N_MESH_VIEW_KINDS; k++) free(w->folders[k]);
-    splat_mesh_subject_close(&w->subject);
+    splat_measured_mesh_close(&w->measured);
     free(w->maps.faces);
     free(w->maps.depth);
     free(w->maps.front);
@@ -98,7 +98,7 @@ static splat_status make_folders(view_writer *w, const char *folder, const char 
 {
     for (int k = 0; k < SPLAT_N_MESH_VIEW_KINDS; k++) {
         if (!(w->kinds & 1u << k)) continue;
-        w->folders[k] = splat_format("%s/%s/%s/%s", folder, set, w->subject.name, kind_names[k]);
+        w->folders[k] = splat_format("%s/%s/%s/%s", folder, set, w->measured.name, kind_names[k]);
         if (!w->folders[k]) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
         SPLAT_TRY(splat_folder_create(w->folders[k], error));
     }
@@ -112,7 +112,7 @@ static splat_status writer_open(view_writer *w, const splat_scene *scene, const 
     int width, height;
     splat_scene_largest_view(scene, &width, &height);
     size_t n = (size_t)width * (size_t)height;
-    SPLAT_TRY(splat_mesh_subject_open(&w->subject, scene, mesh_path, options, error));
+    SPLAT_TRY(splat_measured_mesh_open(&w->measured, scene, mesh_path, options, error));
     w->pixels = malloc(3 * n);
     bool good = w->pixels != NULL;
     if (w->kinds & (SPLAT_MESH_VIEW_COLOR | SPLAT_MESH_VIEW_NORMAL))

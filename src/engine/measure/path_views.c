@@ -6,7 +6,7 @@
 #include "base/process.h"
 #include "io/camera_path.h"
 #include "math/camera.h"
-#include "measure/mesh_subject.h"
+#include "measure/measured_mesh.h"
 #include "model/model.h"
 
 #include <stdlib.h>
@@ -14,20 +14,20 @@
 
 /* ---------------------------------------------------------------- pictures */
 
-/* The subject of the pictures: one of the two is not NULL. */
-typedef struct path_subject {
+/* The renderer of the pictures: one of the two is not NULL. */
+typedef struct path_renderer {
     splat_model *model;
     const splat_mesh_painter *painter;
     const float *background; /* rgb */
-} path_subject;
+} path_renderer;
 
-static splat_status render(const path_subject *s, const splat_camera *camera, float *planar, splat_error *error)
+static splat_status render(const path_renderer *s, const splat_camera *camera, float *planar, splat_error *error)
 {
     if (s->painter) return splat_mesh_painter_draw(s->painter, camera, s->background, planar, NULL, error);
     return splat_model_render(s->model, camera, s->background, planar, error);
 }
 
-static splat_status write_picture(const path_subject *s, const splat_camera *camera, const char *folder, size_t index,
+static splat_status write_picture(const path_renderer *s, const splat_camera *camera, const char *folder, size_t index,
                                   float *planar, uint8_t *rgb, splat_error *error)
 {
     SPLAT_TRY(render(s, camera, planar, error));
@@ -47,7 +47,7 @@ static bool show(const splat_view_job *job, const splat_camera *camera, size_t i
     return !job->visit || job->visit(job->user, index, &view, planar, NULL, NULL);
 }
 
-static splat_status write_pictures(const path_subject *s, const splat_camera_path *path, const splat_view_job *job,
+static splat_status write_pictures(const path_renderer *s, const splat_camera_path *path, const splat_view_job *job,
                                    const char *folder, splat_error *error)
 {
     const size_t n = splat_camera_path_frames(path), n_values = 3 * (size_t)path->width * (size_t)path->height;
@@ -113,7 +113,7 @@ static splat_status run_ffmpeg(const char *folder, double fps, const char *film,
 }
 
 /* Renders the pictures to a temporary folder next to the film, and makes the film of them. */
-static splat_status write_film(const path_subject *s, const splat_camera_path *path, const splat_view_job *job,
+static splat_status write_film(const path_renderer *s, const splat_camera_path *path, const splat_view_job *job,
                                const char *film, splat_error *error)
 {
     splat_error later;
@@ -148,7 +148,7 @@ splat_status splat_path_describe(const char *path_file, size_t *n_frames, splat_
     return SPLAT_OK;
 }
 
-static splat_status write_all(const path_subject *s, const splat_camera_path *path, const splat_view_job *job,
+static splat_status write_all(const path_renderer *s, const splat_camera_path *path, const splat_view_job *job,
                               const char *output, splat_error *error)
 {
     return splat_name_ends_with(output, ".mp4") ? write_film(s, path, job, output, error)
@@ -158,10 +158,10 @@ static splat_status write_all(const path_subject *s, const splat_camera_path *pa
 splat_status splat_path_write(splat_model *model, const char *path_file, const float background[3],
                               const splat_view_job *job, const char *output, splat_error *error)
 {
-    const path_subject subject = {.model = model, .background = background};
+    const path_renderer renderer = {.model = model, .background = background};
     splat_camera_path path;
     SPLAT_TRY(splat_camera_path_read(path_file, &path, error));
-    splat_status status = write_all(&subject, &path, job, output, error);
+    splat_status status = write_all(&renderer, &path, job, output, error);
     splat_camera_path_free(&path);
     return status;
 }
@@ -172,13 +172,13 @@ splat_status splat_mesh_path_write(splat_context *context, const char *mesh_path
                                    splat_error *error)
 {
     splat_camera_path path;
-    splat_mesh_subject mesh;
+    splat_measured_mesh mesh;
     SPLAT_TRY(splat_camera_path_read(path_file, &path, error));
-    splat_status status = splat_mesh_subject_open_for(&mesh, context, mesh_path, draw_options,
-                                                      (size_t)path.width * (size_t)path.height, error);
-    const path_subject subject = {.painter = &mesh.painter, .background = background};
-    if (status == SPLAT_OK) status = write_all(&subject, &path, job, output, error);
-    splat_mesh_subject_close(&mesh);
+    splat_status status = splat_measured_mesh_open_for(&mesh, context, mesh_path, draw_options,
+                                                       (size_t)path.width * (size_t)path.height, error);
+    const path_renderer renderer = {.painter = &mesh.painter, .background = background};
+    if (status == SPLAT_OK) status = write_all(&renderer, &path, job, output, error);
+    splat_measured_mesh_close(&mesh);
     splat_camera_path_free(&path);
     return status;
 }

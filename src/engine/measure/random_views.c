@@ -10,7 +10,7 @@
 #include "base/rng.h"
 #include "io/transforms.h"
 #include "math/camera.h"
-#include "measure/mesh_subject.h"
+#include "measure/measured_mesh.h"
 #include "model/model.h"
 
 #include <math.h>
@@ -263,7 +263,7 @@ typedef struct view_source {
     splat_status (*draw)(const struct view_source *source, const splat_camera *camera, float *planar,
                          splat_error *error);
     splat_model *model;                /* one of the two */
-    const splat_mesh_subject *subject;
+    const splat_measured_mesh *measured;
     float background[3];
 } view_source;
 
@@ -275,7 +275,7 @@ static splat_status draw_model(const view_source *source, const splat_camera *ca
 
 static splat_status draw_mesh(const view_source *source, const splat_camera *camera, float *planar, splat_error *error)
 {
-    return splat_mesh_painter_draw(&source->subject->painter, camera, source->background, planar, NULL, error);
+    return splat_mesh_painter_draw(&source->measured->painter, camera, source->background, planar, NULL, error);
 }
 
 static splat_status write_picture(const view_source *source, const splat_camera *camera, const char *folder,
@@ -356,12 +356,12 @@ splat_status splat_mesh_random_views_write(splat_scene *scene, const char *mesh_
                                            splat_error *error)
 {
     splat_random_views_options own;
-    splat_mesh_subject subject;
-    view_source source = {.draw = draw_mesh, .subject = &subject};
+    splat_measured_mesh measured;
+    view_source source = {.draw = draw_mesh, .measured = &measured};
     splat_random_views_options_init(&own);
     SPLAT_TRY(splat_options_take(&own, options, "splat_random_views_options", error));
-    splat_status status = splat_mesh_subject_open(&subject, scene, mesh_path, draw_options, error);
+    splat_status status = splat_measured_mesh_open(&measured, scene, mesh_path, draw_options, error);
     if (status == SPLAT_OK) status = write_views(&source, scene, &own, folder, error);
-    splat_mesh_subject_close(&subject);
+    splat_measured_mesh_close(&measured);
     return status;
 }

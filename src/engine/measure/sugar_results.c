@@ -37,9 +37,9 @@ static void take_method(sugar_name *name, const char *word, size_t length)
     }
 }
 
-static bool is_word(const char *word, size_t length, const char *wanted)
+static bool is_word(const char *word, size_t length, const char *expected)
 {
-    return strlen(wanted) == length && strncmp(word, wanted, length) == 0;
+    return strlen(expected) == length && strncmp(word, expected, length) == 0;
 }
 
 /* False for a name that is not of a mesh of SuGaR's coarse training. */

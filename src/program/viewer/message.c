@@ -182,12 +182,12 @@ static bool is_address(const char *name, size_t length)
     return dots == 3;
 }
 
-bool splat_viewer_host_is_good(const char *host, const char *own)
+bool splat_viewer_host_is_good(const char *host, const char *bound)
 {
     size_t length = host ? name_length(host) : 0;
     if (length == 0) return false;
     return is_address(host, length) || (length == 9 && strncasecmp(host, "localhost", 9) == 0) ||
-           (own && strlen(own) == length && strncasecmp(host, own, length) == 0);
+           (bound && strlen(bound) == length && strncasecmp(host, bound, length) == 0);
 }
 
 bool splat_viewer_origin_is_good(const char *origin, const char *host)

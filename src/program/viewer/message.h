@@ -61,7 +61,7 @@ void splat_viewer_header_write(uint8_t header[SPLAT_VIEWER_HEADER_BYTES], uint32
 splat_camera splat_viewer_scale_camera(const splat_camera *camera, double factor);
 /* True if a Host header names this machine: by an address, as localhost, or as `own` (may be NULL). If the name of
  * another site was made to point to this machine, the header has that name. */
-bool splat_viewer_host_is_good(const char *host, const char *own);
+bool splat_viewer_host_is_good(const char *host, const char *bound);
 /* True if an Origin header (NULL: none, no browser) is a page of that host. */
 bool splat_viewer_origin_is_good(const char *origin, const char *host);
 

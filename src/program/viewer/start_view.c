@@ -106,18 +106,18 @@ static json_t *mesh_kinds_json(void)
     return array;
 }
 
-splat_status splat_start_view_json(const splat_viewer_subject *subject, char **text, splat_error *error)
+splat_status splat_start_view_json(const splat_viewer_content *content, char **text, splat_error *error)
 {
-    const splat_model *model = subject->model;
-    const splat_mesh *mesh = subject->mesh;
-    const splat_scene *scene = subject->scene;
+    const splat_model *model = content->model;
+    const splat_mesh *mesh = content->mesh;
+    const splat_scene *scene = content->scene;
     float center[3] = {0, 0, 0}, radius = 1, up[3] = {0, 0, 0};
     *text = NULL;
     SPLAT_TRY(measure(model, mesh, scene, center, &radius, error));
     if (scene) splat_scene_up(scene, up);
     json_t *root = json_object();
-    splat_json_set(&root, "title", splat_json_text(subject->title));
-    if (model) splat_json_set(&root, subject->is_points ? "points" : "gaussians", json_integer(model->gaussians.n));
+    splat_json_set(&root, "title", splat_json_text(content->title));
+    if (model) splat_json_set(&root, content->is_points ? "points" : "gaussians", json_integer(model->gaussians.n));
     if (mesh) splat_json_set(&root, "faces", json_integer((json_int_t)mesh->n_faces));
     if (mesh) splat_json_set(&root, "kinds", mesh_kinds_json());
     splat_json_set(&root, "center", numbers(center, 3));

@@ -143,13 +143,13 @@ int splat_viewer_get_sibr_port(const splat_viewer *viewer)
     return viewer->sibr_port;
 }
 
-static splat_status set_subject(splat_viewer *viewer, splat_viewer_subject subject, splat_scene *scene,
+static splat_status set_content(splat_viewer *viewer, splat_viewer_content content, splat_scene *scene,
                                 splat_error *error)
 {
     char *text;
-    subject.title = viewer->title;
-    subject.scene = scene;
-    SPLAT_TRY(splat_start_view_json(&subject, &text, error));
+    content.title = viewer->title;
+    content.scene = scene;
+    SPLAT_TRY(splat_start_view_json(&content, &text, error));
     char *path = scene ? realpath(scene->options.source_path, NULL) : NULL;
     viewer->scene = scene;
     splat_exposures_file_free(&viewer->exposures);
@@ -165,7 +165,7 @@ static splat_status set_subject(splat_viewer *viewer, splat_viewer_subject subje
 splat_status splat_viewer_set_scene(splat_viewer *viewer, const splat_model *model, splat_scene *scene,
                                     splat_error *error)
 {
-    return set_subject(viewer, (splat_viewer_subject){.model = model}, scene, error);
+    return set_content(viewer, (splat_viewer_content){.model = model}, scene, error);
 }
 
 splat_status splat_viewer_set_points(splat_viewer *viewer, const splat_model *points, splat_scene *scene,
@@ -173,7 +173,7 @@ splat_status splat_viewer_set_points(splat_viewer *viewer, const splat_model *po
 {
     if (!points || !scene)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the points of a scene need a model and a scene");
-    return set_subject(viewer, (splat_viewer_subject){.model = points, .is_points = true}, scene, error);
+    return set_content(viewer, (splat_viewer_content){.model = points, .is_points = true}, scene, error);
 }
 
 splat_status splat_viewer_set_mesh(splat_viewer *viewer, splat_context *context, const char *path, splat_scene *scene,
@@ -181,7 +181,7 @@ splat_status splat_viewer_set_mesh(splat_viewer *viewer, splat_context *context,
 {
     splat_viewer_mesh *mesh;
     SPLAT_TRY(splat_viewer_mesh_open(context, path, &mesh, error));
-    splat_status status = set_subject(viewer, (splat_viewer_subject){.mesh = &mesh->mesh}, scene, error);
+    splat_status status = set_content(viewer, (splat_viewer_content){.mesh = &mesh->mesh}, scene, error);
     if (status != SPLAT_OK) {
         splat_viewer_mesh_close(mesh);
         return status;
