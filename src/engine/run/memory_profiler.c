@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "io/json.h"
 #include "math/camera.h"
-#include "run/reached.h"
+#include "run/reached_iteration.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -336,8 +336,8 @@ void splat_memory_profiler_step(splat_memory_profiler *p, const splat_trainer *t
     splat_error error;
     if (!p) return;
     const int interval = p->options.interval;
-    bool sample = splat_reached_interval(step, interval) || (interval && t->iteration == t->options.iterations);
-    bool full = splat_reached(step, p->options.snapshot_iterations, p->options.n_snapshot_iterations);
+    bool sample = splat_reached_multiple(step, interval) || (interval && t->iteration == t->options.iterations);
+    bool full = splat_reached_iteration(step, p->options.snapshot_iterations, p->options.n_snapshot_iterations);
     if (!sample && !full) return;
     if (splat_memory_snapshot_take(&p->snapshot, t->backend, &error) != SPLAT_OK) {
         splat_log(t->context, SPLAT_LOG_WARNING, "%s", error.message);

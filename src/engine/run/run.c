@@ -5,7 +5,7 @@
 #include "io/ply/ply_points.h"
 #include "io/splat/formats.h"
 #include "run/cfg_args.h"
-#include "run/reached.h"
+#include "run/reached_iteration.h"
 #include "run/run_checkpoints.h"
 #include "run/run_folder.h"
 #include "run/run_report.h"
@@ -269,9 +269,9 @@ static splat_status run_loop(splat_trainer *t, const splat_run_options *run, spl
         splat_run_folder_begin(folder);
         tell(run, (splat_event){.kind = SPLAT_EVENT_STEP, .step = step});
         splat_run_report_step(report, step);
-        if (splat_reached(step, run->test_iterations, run->n_test_iterations) || t->iteration == last)
+        if (splat_reached_iteration(step, run->test_iterations, run->n_test_iterations) || t->iteration == last)
             SPLAT_TRY(evaluate(report, step, error));
-        saved = splat_reached(step, run->save_iterations, run->n_save_iterations) ||
+        saved = splat_reached_iteration(step, run->save_iterations, run->n_save_iterations) ||
                 (t->iteration == last && !run->only_checkpoint);
         if (saved) SPLAT_TRY(save_model(t, run, step, error));
         SPLAT_TRY(splat_run_checkpoints_after_step(checkpoints, step, &enough, error));

@@ -3,7 +3,7 @@
 #include "run/run_checkpoints.h"
 
 #include "io/model_folder.h"
-#include "run/reached.h"
+#include "run/reached_iteration.h"
 #include "run/run_report.h"
 
 #include <limits.h>
@@ -203,10 +203,10 @@ splat_status splat_run_checkpoints_after_step(splat_run_checkpoints *c, const sp
                                               splat_error *error)
 {
     int iteration = c->trainer->iteration;
-    bool requested = splat_reached(step, c->run->checkpoint_iterations, c->run->n_checkpoint_iterations);
+    bool requested = splat_reached_iteration(step, c->run->checkpoint_iterations, c->run->n_checkpoint_iterations);
     char text[1536];
     *enough = false;
-    if (!requested && !splat_reached_interval(step, c->run->checkpoint_interval)) return SPLAT_OK;
+    if (!requested && !splat_reached_multiple(step, c->run->checkpoint_interval)) return SPLAT_OK;
     splat_status status = splat_run_checkpoints_save(
         c, requested ? SPLAT_CHECKPOINT_REQUESTED : SPLAT_CHECKPOINT_INTERVAL, step, &c->failure);
     if (status == SPLAT_OK) {
