@@ -7,7 +7,7 @@
 #include "math/camera.h"
 #include "mesh/mesh_raster.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_seen.h"
+#include "surface/extract/extract_visible.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_views.h"
 #include "texture/bake_parts.h"
@@ -235,7 +235,7 @@ static void masked_pixels_see_nothing_of_a_mesh(void **state)
         splat_mesh wall = make_fine_wall(&scene->dataset.views[0].camera);
         size_t n_gone, n_faces = wall.n_faces;
         n_kept[masked] = count_shown(scene, &wall);
-        must(splat_extract_drop_unseen(&extraction, &wall, &n_gone, &error), &error);
+        must(splat_extract_drop_invisible(&extraction, &wall, &n_gone, &error), &error);
         assert_int_equal(wall.n_faces, n_kept[masked]);
         assert_int_equal(n_gone, n_faces - n_kept[masked]);
         splat_mesh_free(&wall);

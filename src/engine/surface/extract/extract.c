@@ -6,7 +6,7 @@
 #include "surface/extract/extract_density.h"
 #include "surface/extract/extract_fusion.h"
 #include "surface/extract/extract_poisson.h"
-#include "surface/extract/extract_seen.h"
+#include "surface/extract/extract_visible.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/point_cells.h"
 #include "surface/extract/surface_collect.h"
@@ -70,7 +70,7 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
     info->n_faces_first = mesh->n_faces;
     SPLAT_TRY(clean(e, mesh, error));
     if (simplifies) SPLAT_TRY(simplify(e, mesh, error));
-    SPLAT_TRY(splat_extract_drop_unseen(e, mesh, &info->n_faces_unseen, error));
+    SPLAT_TRY(splat_extract_drop_invisible(e, mesh, &info->n_faces_unseen, error));
     if (simplifies || info->n_faces_unseen) SPLAT_TRY(clean(e, mesh, error));
     if (points && o->project)
         SPLAT_TRY(project(e, points, mesh, error)); /* computes normals, too */

@@ -5,7 +5,7 @@
 
 #include "math/camera.h"
 #include "surface/extract/point_cells.h"
-#include "surface/extract/sky.h"
+#include "surface/extract/sky_filter.h"
 #include "surface/extract/view_agreement.h"
 #include "surface/planes/planes.h"
 
@@ -22,7 +22,7 @@ typedef struct tally {
 
 typedef struct judge {
     const splat_view_maps *maps;
-    const splat_sky *sky; /* NULL: is surface, too */
+    const splat_sky_cells *sky; /* NULL: is surface, too */
     splat_point_cells *cells;
     splat_cell_sample *samples; /* [PIECE] */
     uint8_t *valid;             /* [PIECE] */
@@ -38,7 +38,7 @@ static bool is_sky(const judge *j, const splat_view_map *map, size_t pixel, cons
         splat_surface_is_inside(position, j->cells->boxes.low, j->cells->boxes.high))
         return false;
     return map->alpha[pixel] == SPLAT_VIEW_MAP_PLAIN || splat_sky_is_plain(map, pixel) ||
-           splat_sky_is_nothing(j->sky, position);
+           splat_sky_cells_are_empty_at(j->sky, position);
 }
 
 /* Weight: how many saw it, and how steeply. */
@@ -122,16 +122,16 @@ splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surfac
     size_t n_pixels = 0;
     for (size_t v = 0; v < maps->n; v++) n_pixels += splat_camera_pixels(&maps->views[v].camera);
     size_t step = n_pixels / PER_POINT / (points->capacity ? points->capacity : 1);
-    splat_sky sky = {0};
+    splat_sky_cells sky = {0};
     bool no_sky = options->planes && options->remove_sky;
     judge j = {.maps = maps, .sky = no_sky ? &sky : NULL, .cells = &cells, .threads = threads,
                .step = step > 1 ? step : 1};
-    splat_status status = no_sky ? splat_sky_find(maps, boxes, threads, &sky, error) : SPLAT_OK;
+    splat_status status = no_sky ? splat_sky_cells_find(maps, boxes, threads, &sky, error) : SPLAT_OK;
     if (status == SPLAT_OK) status = judge_all(&j, options, error);
     if (status == SPLAT_OK) splat_point_cells_collect(&cells, points);
     *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, cells.side[0]};
     splat_point_cells_free(&cells);
-    splat_sky_free(&sky);
+    splat_sky_cells_free(&sky);
     free(j.samples);
     free(j.valid);
     return status;

@@ -82,7 +82,7 @@ static splat_status for_views(finder *f, view_function function, splat_error *er
 
 /* ---------------------------------------------------------------- steps */
 
-/* The photo at half of its sides: what the views' depth is compared with (sky.c) when the photo is gone. */
+/* The photo at half of its sides: what the views' depth is compared with (sky_filter.c) when the photo is gone. */
 static splat_status keep_gray(splat_view_map *map, const uint8_t *rgb, splat_error *error)
 {
     size_t stride = 3 * (size_t)map->camera.width, width = (size_t)map->camera.width / 2,
@@ -332,7 +332,7 @@ typedef struct photo_source {
     const splat_view_maps *maps;
 } photo_source;
 
-static splat_status resize(const uint8_t *photo, int width, int height, const splat_camera *wanted, uint8_t *rgb,
+static splat_status resize(const uint8_t *photo, int width, int height, const splat_camera *target, uint8_t *rgb,
                            splat_error *error)
 {
     size_t n = 3 * (size_t)width * (size_t)height;
@@ -340,8 +340,8 @@ static splat_status resize(const uint8_t *photo, int width, int height, const sp
     if (!image.pixels)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a photo of %d x %d", width, height);
     memcpy(image.pixels, photo, n);
-    splat_status status = splat_image_resize(&image, wanted->width, wanted->height, error);
-    if (status == SPLAT_OK) memcpy(rgb, image.pixels, 3 * (size_t)wanted->width * (size_t)wanted->height);
+    splat_status status = splat_image_resize(&image, target->width, target->height, error);
+    if (status == SPLAT_OK) memcpy(rgb, image.pixels, 3 * (size_t)target->width * (size_t)target->height);
     splat_image_free(&image);
     return status;
 }
@@ -350,14 +350,14 @@ static splat_status take_photo(void *user, size_t number, uint8_t *rgb, splat_er
 {
     const photo_source *source = user;
     const splat_view_map *map = &source->maps->views[number];
-    const splat_camera *full = &source->scene->dataset.views[map->index].camera, *wanted = &map->camera;
+    const splat_camera *full = &source->scene->dataset.views[map->index].camera, *target = &map->camera;
     const uint8_t *photo;
     splat_status status = SPLAT_OK;
     SPLAT_TRY(splat_image_cache_acquire(source->scene->cache, map->index, &photo, error));
-    if (full->width == wanted->width && full->height == wanted->height)
+    if (full->width == target->width && full->height == target->height)
         memcpy(rgb, photo, 3 * (size_t)full->width * (size_t)full->height);
     else
-        status = resize(photo, full->width, full->height, wanted, rgb, error);
+        status = resize(photo, full->width, full->height, target, rgb, error);
     splat_image_cache_release(source->scene->cache, map->index);
     return status;
 }

@@ -6,7 +6,7 @@
 
 #include "plane_fixture.h"
 #include "surface/extract/extraction.h"
-#include "surface/extract/sky.h"
+#include "surface/extract/sky_filter.h"
 #include "surface/extract/surface_agreed.h"
 #include "surface/extract/surface_points.h"
 #include "view_maps_fixture.h"
@@ -86,12 +86,12 @@ static void ask(const char *what, const splat_view_maps *maps, double parts[3])
     parts[0] = parts[1] = parts[2] = 0;
     for (size_t v = 0; v < maps->n; v++)
         for (size_t i = v; i < W * H; i += 37) {
-            parts[splat_sky_ask_photos(maps, v, i)]++;
+            parts[splat_sky_compare_photos(maps, v, i)]++;
             n++;
         }
     for (int k = 0; k < 3; k++) parts[k] /= n;
     print_message("%s: surface %.3f, nothing %.3f of the pixels\n", what, parts[SPLAT_SKY_SURFACE],
-                  parts[SPLAT_SKY_NOTHING]);
+                  parts[SPLAT_SKY_EMPTY]);
 }
 
 static void photos_tell_a_wall_from_a_sky(void **state)
@@ -103,8 +103,8 @@ static void photos_tell_a_wall_from_a_sky(void **state)
         paint_kind paint;
         splat_sky_opinion opinion;
     } cases[] = {{"wall", FAR, WALL, SPLAT_SKY_SURFACE},
-                 {"wall, taken for nearer", 0.45 * FAR, WALL, SPLAT_SKY_NOTHING},
-                 {"clouds, taken for a wall", FAR, CLOUDS, SPLAT_SKY_NOTHING},
+                 {"wall, taken for nearer", 0.45 * FAR, WALL, SPLAT_SKY_EMPTY},
+                 {"clouds, taken for a wall", FAR, CLOUDS, SPLAT_SKY_EMPTY},
                  {"one colour", FAR, BLANK, SPLAT_SKY_SILENT}};
     double parts[3];
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -164,16 +164,15 @@ static void threads_do_not_change_a_cell(void **state)
 {
     (void)state;
     splat_view_maps half = make_far(FAR, HALF);
-    splat_sky sky[2];
+    splat_sky_cells sky[2];
     splat_error error;
-    for (int i = 0; i < 2; i++) must(splat_sky_find(&half, &boxes, i ? 3 : 1, &sky[i], &error), &error);
-    assert_true(sky[0].n_surface > 100 && sky[0].n_nothing > 100);
+    for (int i = 0; i < 2; i++) must(splat_sky_cells_find(&half, &boxes, i ? 3 : 1, &sky[i], &error), &error);
+    assert_true(sky[0].n_surface > 100 && sky[0].n_empty > 100);
     assert_int_equal(sky[0].n_surface, sky[1].n_surface);
-    assert_int_equal(sky[0].n_nothing, sky[1].n_nothing);
-    assert_memory_equal(sky[0].is_nothing, sky[1].is_nothing,
-                        (size_t)SPLAT_SKY_CELLS * SPLAT_SKY_CELLS * SPLAT_SKY_CELLS);
-    assert_false(splat_sky_is_nothing(&sky[0], (const float[3]){17, 0, 0})); /* outside of the box */
-    for (int i = 0; i < 2; i++) splat_sky_free(&sky[i]);
+    assert_int_equal(sky[0].n_empty, sky[1].n_empty);
+    assert_memory_equal(sky[0].is_empty, sky[1].is_empty, (size_t)SPLAT_SKY_CELLS * SPLAT_SKY_CELLS * SPLAT_SKY_CELLS);
+    assert_false(splat_sky_cells_are_empty_at(&sky[0], (const float[3]){17, 0, 0})); /* outside of the box */
+    for (int i = 0; i < 2; i++) splat_sky_cells_free(&sky[i]);
     splat_view_maps_free(&half);
 }
 

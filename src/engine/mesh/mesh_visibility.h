@@ -1,6 +1,6 @@
 /* Finds the faces of a mesh that its cameras see, and removes the others: surface that no camera saw is invented. */
-#ifndef SPLAT_MESH_MESH_SEEN_H
-#define SPLAT_MESH_MESH_SEEN_H
+#ifndef SPLAT_MESH_MESH_VISIBILITY_H
+#define SPLAT_MESH_MESH_VISIBILITY_H
 
 #include "mesh/mesh.h"
 
@@ -8,36 +8,36 @@
  * was. Called by several threads at a time. */
 typedef splat_status (*splat_mesh_kept_function)(void *user, size_t i, uint8_t *kept, bool *all, splat_error *error);
 
-typedef struct splat_mesh_seen_options {
+typedef struct splat_mesh_visibility_options {
     double least_share;   /* 0.001: pieces (faces joined by vertices) with a smaller share of seen faces go; 0: none */
     size_t rim;           /* 8; faces not seen and more than so many faces away from a seen one go; SIZE_MAX: none */
     float near;           /* 0.01: nearer surface hides nothing and is not seen, scene units along the camera's axis */
     int threads;          /* >= 1; the result does not depend on it */
     splat_mesh_kept_function kept; /* NULL: all pixels look */
     void *kept_user;
-} splat_mesh_seen_options;
+} splat_mesh_visibility_options;
 
-typedef struct splat_mesh_seen_info {
+typedef struct splat_mesh_visibility_info {
     size_t n_seen;                     /* faces that a camera sees */
     size_t n_pieces, n_piece_faces;    /* pieces that went for least_share */
-    size_t n_unseen_faces;             /* faces that went for the rim */
+    size_t n_invisible_faces;          /* faces that went for the rim */
     size_t peak_bytes;                 /* working memory in addition to the mesh, at most */
-} splat_mesh_seen_info;
+} splat_mesh_visibility_info;
 
-void splat_mesh_seen_options_init(splat_mesh_seen_options *options);
+void splat_mesh_visibility_options_init(splat_mesh_visibility_options *options);
 
 /* seen[n_faces] = 1 for every face, front or back, that is nearest at the centre of a pixel of one of the cameras
  * (splat_mesh_rasterize) that looks, else 0. One camera a thread at a time: 8 bytes a pixel (9 with `kept`), 12 a
  * vertex, 4 a face and those of the list that splat_mesh_rasterize makes. The mesh must be valid. Errors: ARGUMENT (a
  * camera; near, threads), MEMORY, those of `kept`. */
-splat_status splat_mesh_see(const splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
-                            const splat_mesh_seen_options *options, uint8_t *seen, splat_error *error);
+splat_status splat_mesh_find_visible(const splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
+                                     const splat_mesh_visibility_options *options, uint8_t *seen, splat_error *error);
 
 /* Removes what the cameras do not see, as the options say, and vertices that no face uses any more. A face is a step
  * from those that it shares a vertex with. Where nothing is seen at all, everything goes but with least_share 0 and rim
  * SIZE_MAX. info may be NULL. Errors: as above; then the mesh is as it was. */
-splat_status splat_mesh_remove_unseen(splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
-                                      const splat_mesh_seen_options *options, splat_mesh_seen_info *info,
-                                      splat_error *error);
+splat_status splat_mesh_remove_invisible(splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
+                                         const splat_mesh_visibility_options *options, splat_mesh_visibility_info *info,
+                                         splat_error *error);
 
 #endif

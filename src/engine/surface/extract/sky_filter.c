@@ -1,7 +1,7 @@
 /* Removes points beyond the foreground that are no surface (docs/method.md 16). */
 #include "base/error.h"
 #include "surface/extract/extraction.h"
-#include "surface/extract/sky.h"
+#include "surface/extract/sky_filter.h"
 
 #include "math/camera.h"
 #include "surface/extract/view_agreement.h"
@@ -39,11 +39,12 @@ bool splat_sky_is_plain(const splat_view_map *map, size_t pixel)
 {
     static const int way[4][2] = {{1, 0}, {0, 1}, {1, 1}, {1, -1}};
     int x = (int)(pixel % (size_t)map->camera.width), y = (int)(pixel / (size_t)map->camera.width);
-    int own = grey_at(map, x, y);
+    int reference = grey_at(map, x, y);
     for (int k = 0; k < 4; k++) {
         int dx = AROUND * way[k][0], dy = AROUND * way[k][1];
         int before = grey_at(map, x - dx, y - dy), after = grey_at(map, x + dx, y + dy);
-        if (abs(before + after - 2 * own) > 256 * MOST_BEND || abs(after - before) > 256 * MOST_SLOPE) return false;
+        if (abs(before + after - 2 * reference) > 256 * MOST_BEND || abs(after - before) > 256 * MOST_SLOPE)
+            return false;
     }
     return true;
 }
@@ -96,30 +97,30 @@ static bool read_patch(const splat_view_map *map, const patch *p, float samples[
     return true;
 }
 
-typedef struct own_patch {
+typedef struct patch_samples {
     float samples[SAMPLES], variance;
-} own_patch;
+} patch_samples;
 
-static bool correlate(const own_patch *own, const splat_view_map *other, const patch *p, float *correlation)
+static bool correlate(const patch_samples *reference, const splat_view_map *other, const patch *p, float *correlation)
 {
     float samples[SAMPLES], variance, product = 0;
     if (!read_patch(other, p, samples, &variance)) return false;
-    for (int k = 0; k < SAMPLES; k++) product += own->samples[k] * samples[k];
-    *correlation = product / sqrtf((own->variance + NOISE) * (variance + NOISE));
+    for (int k = 0; k < SAMPLES; k++) product += reference->samples[k] * samples[k];
+    *correlation = product / sqrtf((reference->variance + NOISE) * (variance + NOISE));
     return true;
 }
 
-splat_sky_opinion splat_sky_ask_photos(const splat_view_maps *maps, size_t view, size_t pixel)
+splat_sky_opinion splat_sky_compare_photos(const splat_view_maps *maps, size_t view, size_t pixel)
 {
     const splat_view_map *map = &maps->views[view];
     size_t width = (size_t)map->camera.width;
     float x = (float)(pixel % width) + 0.5f, y = (float)(pixel / width) + 0.5f, z = map->depth[pixel];
     const patch here = {{x, y}, {SPACING, 0}, {0, SPACING}};
     float at_depth = 0, at_infinity = 0;
-    own_patch own;
+    patch_samples reference;
     uint32_t n = 0;
-    if (!map->gray || !read_patch(map, &here, own.samples, &own.variance) ||
-        own.variance < SAMPLES * LEAST_DETAIL * LEAST_DETAIL)
+    if (!map->gray || !read_patch(map, &here, reference.samples, &reference.variance) ||
+        reference.variance < SAMPLES * LEAST_DETAIL * LEAST_DETAIL)
         return SPLAT_SKY_SILENT;
     for (uint32_t i = 0; i < map->n_neighbors && n < MOST_ASKED; i++) {
         const splat_view_map *other = &maps->views[map->neighbors[i]];
@@ -129,7 +130,8 @@ splat_sky_opinion splat_sky_ask_photos(const splat_view_maps *maps, size_t view,
             !find_patch(map, &other->camera, x, y, INFINITELY * z, &far))
             continue;
         float shift = hypotf(near.middle[0] - far.middle[0], near.middle[1] - far.middle[1]);
-        if (shift < LEAST_SHIFT || !correlate(&own, other, &near, &a) || !correlate(&own, other, &far, &b)) continue;
+        if (shift < LEAST_SHIFT || !correlate(&reference, other, &near, &a) || !correlate(&reference, other, &far, &b))
+            continue;
         at_depth += a;
         at_infinity += b;
         n++;
@@ -137,14 +139,14 @@ splat_sky_opinion splat_sky_ask_photos(const splat_view_maps *maps, size_t view,
     if (n < LEAST_ASKED) return SPLAT_SKY_SILENT;
     at_depth /= (float)n;
     at_infinity /= (float)n;
-    return at_depth > LEAST_ALIKE && at_depth > at_infinity + LEAST_MORE ? SPLAT_SKY_SURFACE : SPLAT_SKY_NOTHING;
+    return at_depth > LEAST_ALIKE && at_depth > at_infinity + LEAST_MORE ? SPLAT_SKY_SURFACE : SPLAT_SKY_EMPTY;
 }
 
 /* ---------------------------------------------------------------- cells */
 
 static const size_t n_cells = (size_t)SPLAT_SKY_CELLS * SPLAT_SKY_CELLS * SPLAT_SKY_CELLS;
 
-static size_t cell_of(const splat_sky *sky, const float position[3])
+static size_t cell_of(const splat_sky_cells *sky, const float position[3])
 {
     size_t cell = 0;
     for (int k = 0; k < 3; k++) {
@@ -156,8 +158,8 @@ static size_t cell_of(const splat_sky *sky, const float position[3])
 }
 
 /* Adds the votes of a view: votes[cell][2], for surface and for nothing. */
-static void ask_view(const splat_view_maps *maps, const splat_surface_boxes *boxes, const splat_sky *sky, size_t v,
-                     uint32_t (*votes)[2])
+static void ask_view(const splat_view_maps *maps, const splat_surface_boxes *boxes, const splat_sky_cells *sky,
+                     size_t v, uint32_t (*votes)[2])
 {
     const splat_view_map *map = &maps->views[v];
     size_t width = (size_t)map->camera.width, height = (size_t)map->camera.height;
@@ -170,15 +172,15 @@ static void ask_view(const splat_view_maps *maps, const splat_surface_boxes *box
             if (splat_surface_is_inside(a.position, boxes->low, boxes->high) ||
                 (cell = cell_of(sky, a.position)) == SIZE_MAX || splat_sky_is_plain(map, pixel))
                 continue;
-            splat_sky_opinion opinion = splat_sky_ask_photos(maps, v, pixel);
+            splat_sky_opinion opinion = splat_sky_compare_photos(maps, v, pixel);
             if (opinion == SPLAT_SKY_SILENT) continue;
 #pragma omp atomic
-            votes[cell][opinion == SPLAT_SKY_NOTHING]++;
+            votes[cell][opinion == SPLAT_SKY_EMPTY]++;
         }
 }
 
 /* From the votes of a cell and those around it. */
-static void decide(splat_sky *sky, uint32_t (*votes)[2])
+static void decide(splat_sky_cells *sky, uint32_t (*votes)[2])
 {
     const long n = SPLAT_SKY_CELLS;
     for (size_t cell = 0; cell < n_cells; cell++) {
@@ -190,19 +192,19 @@ static void decide(splat_sky *sky, uint32_t (*votes)[2])
                     if (i < 0 || j < 0 || k < 0 || i >= n || j >= n || k >= n) continue;
                     for (int o = 0; o < 2; o++) sum[o] += votes[(i * n + j) * n + k][o];
                 }
-        sky->is_nothing[cell] = sum[1] > sum[0];
-        for (int o = 0; o < 2; o++) *(o ? &sky->n_nothing : &sky->n_surface) += votes[cell][o];
+        sky->is_empty[cell] = sum[1] > sum[0];
+        for (int o = 0; o < 2; o++) *(o ? &sky->n_empty : &sky->n_surface) += votes[cell][o];
     }
 }
 
-splat_status splat_sky_find(const splat_view_maps *maps, const splat_surface_boxes *boxes, int threads, splat_sky *sky,
-                            splat_error *error)
+splat_status splat_sky_cells_find(const splat_view_maps *maps, const splat_surface_boxes *boxes, int threads,
+                                  splat_sky_cells *sky, splat_error *error)
 {
-    *sky = (splat_sky){.is_nothing = calloc(n_cells, 1)};
+    *sky = (splat_sky_cells){.is_empty = calloc(n_cells, 1)};
     uint32_t (*votes)[2] = calloc(n_cells, sizeof *votes);
-    if (!sky->is_nothing || !votes) {
+    if (!sky->is_empty || !votes) {
         free(votes);
-        splat_sky_free(sky);
+        splat_sky_cells_free(sky);
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare photos beyond the foreground");
     }
     for (int k = 0; k < 3; k++) {
@@ -216,14 +218,14 @@ splat_status splat_sky_find(const splat_view_maps *maps, const splat_surface_box
     return SPLAT_OK;
 }
 
-void splat_sky_free(splat_sky *sky)
+void splat_sky_cells_free(splat_sky_cells *sky)
 {
-    free(sky->is_nothing);
+    free(sky->is_empty);
     memset(sky, 0, sizeof *sky);
 }
 
-bool splat_sky_is_nothing(const splat_sky *sky, const float position[3])
+bool splat_sky_cells_are_empty_at(const splat_sky_cells *sky, const float position[3])
 {
     size_t cell = cell_of(sky, position);
-    return cell != SIZE_MAX && sky->is_nothing[cell];
+    return cell != SIZE_MAX && sky->is_empty[cell];
 }

@@ -1,8 +1,8 @@
 /* The part of a mesh that no training view sees is invented, and goes. */
 #include "math/camera.h"
-#include "mesh/mesh_seen.h"
+#include "mesh/mesh_visibility.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_seen.h"
+#include "surface/extract/extract_visible.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_views.h"
 
@@ -34,8 +34,8 @@ static splat_status read_kept(void *user, size_t i, uint8_t *kept, bool *all, sp
     return splat_scene_read_mask(of->scene, view, of->cameras[i].width, of->cameras[i].height, kept, error);
 }
 
-splat_status splat_extract_drop_unseen(const splat_extraction *e, splat_mesh *mesh, size_t *n_faces,
-                                       splat_error *error)
+splat_status splat_extract_drop_invisible(const splat_extraction *e, splat_mesh *mesh, size_t *n_faces,
+                                          splat_error *error)
 {
     const splat_mesh_extract_options *o = e->options;
     size_t n_views = e->scene->dataset.n_train, step = (n_views + MOST_VIEWS - 1) / MOST_VIEWS, n = 0;
@@ -50,8 +50,8 @@ splat_status splat_extract_drop_unseen(const splat_extraction *e, splat_mesh *me
         double factor = sqrt(SEEN_PIXELS / (double)splat_camera_pixels(&full));
         cameras[n++] = factor < 1 ? splat_surface_camera(e->scene, i, (float)factor) : full;
     }
-    splat_mesh_seen_options options;
-    splat_mesh_seen_options_init(&options);
+    splat_mesh_visibility_options options;
+    splat_mesh_visibility_options_init(&options);
     options.least_share = o->least_seen;
     options.rim = o->unseen_rim < 0 ? SIZE_MAX : (size_t)o->unseen_rim;
     options.near = fmaxf(fminf(options.near, SEEN_NEAR * e->scene->dataset.extent), 1e-6f);
@@ -59,7 +59,7 @@ splat_status splat_extract_drop_unseen(const splat_extraction *e, splat_mesh *me
     looking_views views = {e->scene, cameras, step};
     options.kept = read_kept;
     options.kept_user = &views;
-    splat_status status = splat_mesh_remove_unseen(mesh, cameras, n, &options, NULL, error);
+    splat_status status = splat_mesh_remove_invisible(mesh, cameras, n, &options, NULL, error);
     free(cameras);
     *n_faces = before - mesh->n_faces;
     if (status == SPLAT_OK && mesh->n_faces == 0)

@@ -1,5 +1,5 @@
 /* Each thread draws whole cameras by itself: drawing one with all threads would wait at every step of it. */
-#include "mesh/mesh_seen.h"
+#include "mesh/mesh_visibility.h"
 
 #include "math/camera.h"
 #include "mesh/mesh_clean_vertices.h"
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void splat_mesh_seen_options_init(splat_mesh_seen_options *options)
+void splat_mesh_visibility_options_init(splat_mesh_visibility_options *options)
 {
-    *options = (splat_mesh_seen_options){.least_share = 0.001, .rim = 8, .near = 0.01f, .threads = 1};
+    *options = (splat_mesh_visibility_options){.least_share = 0.001, .rim = 8, .near = 0.01f, .threads = 1};
 }
 
 static size_t most_pixels(const splat_camera *cameras, size_t n)
@@ -38,7 +38,7 @@ typedef struct picture {
 } picture;
 
 static void see_from(const splat_mesh *mesh, const splat_camera *cameras, size_t i_camera,
-                     const splat_mesh_seen_options *options, picture *p, uint8_t *seen)
+                     const splat_mesh_visibility_options *options, picture *p, uint8_t *seen)
 {
     const splat_mesh_raster_options raster = {.near = options->near, .threads = 1};
     const splat_mesh_raster_maps maps = {.faces = p->faces, .depth = p->depth};
@@ -53,8 +53,8 @@ static void see_from(const splat_mesh *mesh, const splat_camera *cameras, size_t
             __atomic_store_n(&seen[p->faces[i] - 1], 1, __ATOMIC_RELAXED); /* by several threads */
 }
 
-splat_status splat_mesh_see(const splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
-                            const splat_mesh_seen_options *options, uint8_t *seen, splat_error *error)
+splat_status splat_mesh_find_visible(const splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
+                                     const splat_mesh_visibility_options *options, uint8_t *seen, splat_error *error)
 {
     if (options->threads < 1)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "at least one thread looks at a mesh, not %d", options->threads);
@@ -111,8 +111,9 @@ static void count_seen(const uint32_t *pieces, const uint8_t *seen, size_t n, in
 }
 
 /* keep = 0 for faces of pieces that are hardly seen. */
-static splat_status judge_pieces(const splat_mesh *mesh, const splat_mesh_seen_options *options, const uint8_t *seen,
-                                 uint8_t *keep, splat_mesh_seen_info *info, splat_error *error)
+static splat_status judge_pieces(const splat_mesh *mesh, const splat_mesh_visibility_options *options,
+                                 const uint8_t *seen, uint8_t *keep, splat_mesh_visibility_info *info,
+                                 splat_error *error)
 {
     size_t n = mesh->n_faces, n_pieces = 0;
     uint32_t *pieces = malloc((n + 1) * sizeof *pieces), *counts = NULL; /* [n_pieces][2]: faces, seen faces */
@@ -145,8 +146,8 @@ static void reach(const splat_mesh *mesh, size_t face, uint8_t *reached)
 }
 
 /* keep = 0 for faces that no round reaches: each goes a face on from those reached so far. */
-static splat_status judge_rim(const splat_mesh *mesh, const splat_mesh_seen_options *options, const uint8_t *seen,
-                              uint8_t *keep, splat_mesh_seen_info *info, splat_error *error)
+static splat_status judge_rim(const splat_mesh *mesh, const splat_mesh_visibility_options *options, const uint8_t *seen,
+                              uint8_t *keep, splat_mesh_visibility_info *info, splat_error *error)
 {
     size_t n = mesh->n_faces, n_new = 1;
     uint8_t *reached = calloc(mesh->n_vertices + 1, 1); /* vertices */
@@ -177,7 +178,7 @@ static splat_status judge_rim(const splat_mesh *mesh, const splat_mesh_seen_opti
         }
     }
     for (size_t i = 0; i < n; i++) {
-        info->n_unseen_faces += keep[i] && !near[i];
+        info->n_invisible_faces += keep[i] && !near[i];
         keep[i] &= near[i];
     }
     free(reached);
@@ -185,24 +186,25 @@ static splat_status judge_rim(const splat_mesh *mesh, const splat_mesh_seen_opti
     return SPLAT_OK;
 }
 
-splat_status splat_mesh_remove_unseen(splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
-                                      const splat_mesh_seen_options *options, splat_mesh_seen_info *info,
-                                      splat_error *error)
+splat_status splat_mesh_remove_invisible(splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
+                                         const splat_mesh_visibility_options *options, splat_mesh_visibility_info *info,
+                                         splat_error *error)
 {
-    splat_mesh_seen_info ignored, *report = info ? info : &ignored;
+    splat_mesh_visibility_info ignored, *report = info ? info : &ignored;
     size_t n = mesh->n_faces, unused = 0;
     size_t picture_bytes = (options->kept ? 9 : 8) * most_pixels(cameras, n_cameras) + 12 * mesh->n_vertices + 8 * n;
-    *report = (splat_mesh_seen_info){.peak_bytes = count_drawn(n_cameras, options->threads) * picture_bytes + 6 * n};
+    *report = (splat_mesh_visibility_info){.peak_bytes = count_drawn(n_cameras, options->threads) * picture_bytes +
+                                                         6 * n};
     uint8_t *seen = malloc(n + 1), *keep = malloc(n + 1);
-    splat_status status = seen && keep ? splat_mesh_see(mesh, cameras, n_cameras, options, seen, error)
-                                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look at a mesh of %zu "
-                                                    "faces", n);
+    splat_status status = seen && keep ? splat_mesh_find_visible(mesh, cameras, n_cameras, options, seen, error)
+                                       : splat_fail(error, SPLAT_ERROR_MEMORY,
+                                                    "no memory to look at a mesh of %zu faces", n);
     if (status == SPLAT_OK) {
         for (size_t i = 0; i < n; i++) report->n_seen += seen[i];
         status = judge_pieces(mesh, options, seen, keep, report, error);
     }
     if (status == SPLAT_OK && options->rim != SIZE_MAX) status = judge_rim(mesh, options, seen, keep, report, error);
-    if (status == SPLAT_OK && report->n_piece_faces + report->n_unseen_faces) {
+    if (status == SPLAT_OK && report->n_piece_faces + report->n_invisible_faces) {
         splat_mesh_keep_faces(mesh, keep, options->threads);
         status = splat_mesh_remove_unreferenced(mesh, options->threads, &unused, error);
     }

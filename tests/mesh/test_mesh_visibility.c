@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "mesh/mesh_clean.h"
-#include "mesh/mesh_seen.h"
+#include "mesh/mesh_visibility.h"
 #include "mesh_fixture.h"
 
 /* Looks along +z from (x, y, z); the picture is as wide as its distance. */
@@ -32,10 +32,10 @@ static void test_ball(void **state)
     splat_error error;
     splat_mesh ball = make_sphere(12, 1);
     splat_camera cameras[2] = {camera_at(0, 0, -6, 600), camera_at(0, 0, -6, 600)};
-    splat_mesh_seen_options options;
-    splat_mesh_seen_options_init(&options);
+    splat_mesh_visibility_options options;
+    splat_mesh_visibility_options_init(&options);
     uint8_t *seen = malloc(ball.n_faces);
-    ASSERT_OK(splat_mesh_see(&ball, cameras, 1, &options, seen, &error));
+    ASSERT_OK(splat_mesh_find_visible(&ball, cameras, 1, &options, seen, &error));
     for (size_t i = 0; i < ball.n_faces; i++) {
         double n[3], towards = 0;
         const float *p = ball.vertices + 3 * (size_t)ball.faces[3 * i];
@@ -45,7 +45,7 @@ static void test_ball(void **state)
     }
     for (int k = 0; k < 9; k++) cameras[1].rotation[k] = k % 4 ? 0 : k == 0 ? 1 : -1; /* turned around x */
     cameras[1].center[2] = cameras[1].translation[2] = 6;
-    ASSERT_OK(splat_mesh_see(&ball, cameras, 2, &options, seen, &error));
+    ASSERT_OK(splat_mesh_find_visible(&ball, cameras, 2, &options, seen, &error));
     size_t n_unseen = 0;
     for (size_t i = 0; i < ball.n_faces; i++) n_unseen += !seen[i];
     assert_int_equal(n_unseen, 96); /* the two rings of 48 around its middle: 7.5 degrees are less than asin(1 / 6) */
@@ -70,23 +70,23 @@ static void test_pieces(void **state)
     splat_error error;
     splat_mesh mesh = two_sheets(40);
     splat_camera camera = camera_at(0.5f, 0.5f, -0.21f, 400); /* sees 0.21 of 1 along each side: 8.4 of 40 squares */
-    splat_mesh_seen_options options;
-    splat_mesh_seen_info info;
-    splat_mesh_seen_options_init(&options);
+    splat_mesh_visibility_options options;
+    splat_mesh_visibility_info info;
+    splat_mesh_visibility_options_init(&options);
     options.rim = SIZE_MAX;
-    ASSERT_OK(splat_mesh_remove_unseen(&mesh, &camera, 1, &options, &info, &error));
+    ASSERT_OK(splat_mesh_remove_invisible(&mesh, &camera, 1, &options, &info, &error));
     assert_int_equal(info.n_pieces, 1);
     assert_int_equal(info.n_piece_faces, 3200);
-    assert_int_equal(info.n_unseen_faces, 0);
+    assert_int_equal(info.n_invisible_faces, 0);
     assert_true(info.n_seen >= 2 * 64 && info.n_seen <= 2 * 100);
     assert_int_equal(mesh.n_faces, 3200);
     assert_int_equal(mesh.n_vertices, 41 * 41);
     for (size_t i = 0; i < mesh.n_vertices; i++) assert_true(mesh.vertices[3 * i + 2] == 0);
     options.least_share = (double)info.n_seen / 3200; /* seen as much: stays */
-    ASSERT_OK(splat_mesh_remove_unseen(&mesh, &camera, 1, &options, &info, &error));
+    ASSERT_OK(splat_mesh_remove_invisible(&mesh, &camera, 1, &options, &info, &error));
     assert_int_equal(mesh.n_faces, 3200);
     options.least_share *= 1.001;
-    ASSERT_OK(splat_mesh_remove_unseen(&mesh, &camera, 1, &options, &info, &error));
+    ASSERT_OK(splat_mesh_remove_invisible(&mesh, &camera, 1, &options, &info, &error));
     assert_int_equal(mesh.n_faces, 0);
     assert_int_equal(mesh.n_vertices, 0);
     splat_mesh_free(&mesh);
@@ -98,21 +98,21 @@ static void test_rim(void **state)
     (void)state;
     splat_error error;
     splat_camera camera = camera_at(0.5f, 0.5f, -0.21f, 400);
-    splat_mesh_seen_options options;
-    splat_mesh_seen_info info;
-    splat_mesh_seen_options_init(&options);
+    splat_mesh_visibility_options options;
+    splat_mesh_visibility_info info;
+    splat_mesh_visibility_options_init(&options);
     options.least_share = 0;
     for (size_t rim = 0; rim < 30; rim += 5) {
         splat_mesh mesh = two_sheets(40), copy = two_sheets(40);
         options.rim = rim;
         options.threads = 1;
-        ASSERT_OK(splat_mesh_remove_unseen(&mesh, &camera, 1, &options, &info, &error));
+        ASSERT_OK(splat_mesh_remove_invisible(&mesh, &camera, 1, &options, &info, &error));
         options.threads = 3;
-        ASSERT_OK(splat_mesh_remove_unseen(&copy, &camera, 1, &options, NULL, &error));
+        ASSERT_OK(splat_mesh_remove_invisible(&copy, &camera, 1, &options, NULL, &error));
         assert_int_equal(mesh.n_faces, copy.n_faces);
         assert_memory_equal(mesh.faces, copy.faces, 12 * mesh.n_faces);
         assert_int_equal(info.n_pieces, 0);
-        assert_int_equal(info.n_unseen_faces, 6400 - mesh.n_faces);
+        assert_int_equal(info.n_invisible_faces, 6400 - mesh.n_faces);
         double reach = 0, least = 1; /* from the middle, along the axes */
         for (size_t i = 0; i < mesh.n_vertices; i++) {
             const float *p = mesh.vertices + 3 * i;
@@ -146,23 +146,23 @@ static void test_pixels_that_do_not_look(void **state)
     splat_mesh sheet = make_sheet(40, NULL);
     int side = 400;
     splat_camera camera = camera_at(0.5f, 0.5f, -1, side), cameras[4] = {camera, camera, camera, camera};
-    splat_mesh_seen_options options;
-    splat_mesh_seen_options_init(&options);
+    splat_mesh_visibility_options options;
+    splat_mesh_visibility_options_init(&options);
     options.kept = keep_some;
     options.kept_user = &side;
     uint8_t *seen = malloc(sheet.n_faces);
-    ASSERT_OK(splat_mesh_see(&sheet, cameras, 1, &options, seen, &error));
+    ASSERT_OK(splat_mesh_find_visible(&sheet, cameras, 1, &options, seen, &error));
     for (size_t i = 0; i < sheet.n_faces; i++) {
         double x = 0;
         for (int k = 0; k < 3; k++) x += (double)sheet.vertices[3 * (size_t)sheet.faces[3 * i + (size_t)k]] / 3;
         assert_int_equal(seen[i], x < 0.5);
     }
     for (int from = 1; from < 3; from++) { /* one that looks with all pixels, and one that does with none */
-        ASSERT_OK(splat_mesh_see(&sheet, cameras, 3, &options, seen, &error));
+        ASSERT_OK(splat_mesh_find_visible(&sheet, cameras, 3, &options, seen, &error));
         for (size_t i = 0; i < sheet.n_faces; i++) assert_int_equal(seen[i], 1);
         options.threads = 3;
     }
-    assert_int_equal(splat_mesh_see(&sheet, cameras, 4, &options, seen, &error), SPLAT_ERROR_FORMAT);
+    assert_int_equal(splat_mesh_find_visible(&sheet, cameras, 4, &options, seen, &error), SPLAT_ERROR_FORMAT);
     free(seen);
     splat_mesh_free(&sheet);
 }
@@ -175,9 +175,9 @@ static void test_edges_of_it(void **state)
     splat_mesh torus = make_torus(60, 30, 1, 0.4), empty = {0};
     splat_camera cameras[9];
     uint8_t *seen[2] = {malloc(torus.n_faces), malloc(torus.n_faces)};
-    splat_mesh_seen_options options;
-    splat_mesh_seen_info info;
-    splat_mesh_seen_options_init(&options);
+    splat_mesh_visibility_options options;
+    splat_mesh_visibility_info info;
+    splat_mesh_visibility_options_init(&options);
     for (uint64_t i = 0; i < 9; i++) {
         splat_random4 r = splat_random(1, SPLAT_STREAM_TEST, 7, i);
         cameras[i] = camera_at(splat_uniform(r.x[0]), splat_uniform(r.x[1]), -2 * splat_uniform(r.x[2]),
@@ -185,23 +185,23 @@ static void test_edges_of_it(void **state)
     }
     for (int threads = 2; threads < 16; threads += 11) {
         options.threads = 1;
-        ASSERT_OK(splat_mesh_see(&torus, cameras, 9, &options, seen[0], &error));
+        ASSERT_OK(splat_mesh_find_visible(&torus, cameras, 9, &options, seen[0], &error));
         options.threads = threads;
-        ASSERT_OK(splat_mesh_see(&torus, cameras, 9, &options, seen[1], &error));
+        ASSERT_OK(splat_mesh_find_visible(&torus, cameras, 9, &options, seen[1], &error));
         assert_memory_equal(seen[0], seen[1], torus.n_faces);
     }
-    ASSERT_OK(splat_mesh_remove_unseen(&empty, cameras, 9, &options, &info, &error));
-    ASSERT_OK(splat_mesh_remove_unseen(&torus, cameras, 0, &options, &info, &error));
+    ASSERT_OK(splat_mesh_remove_invisible(&empty, cameras, 9, &options, &info, &error));
+    ASSERT_OK(splat_mesh_remove_invisible(&torus, cameras, 0, &options, &info, &error));
     assert_int_equal(torus.n_faces, 0);
     splat_mesh_free(&torus);
     torus = make_torus(60, 30, 1, 0.4);
     cameras[4].fx = NAN;
-    assert_int_equal(splat_mesh_remove_unseen(&torus, cameras, 9, &options, &info, &error), SPLAT_ERROR_ARGUMENT);
+    assert_int_equal(splat_mesh_remove_invisible(&torus, cameras, 9, &options, &info, &error), SPLAT_ERROR_ARGUMENT);
     assert_int_equal(torus.n_faces, 3600);
     assert_non_null(strstr(error.message, "camera"));
     cameras[4].fx = 50;
     options.threads = 0;
-    assert_int_equal(splat_mesh_remove_unseen(&torus, cameras, 9, &options, &info, &error), SPLAT_ERROR_ARGUMENT);
+    assert_int_equal(splat_mesh_remove_invisible(&torus, cameras, 9, &options, &info, &error), SPLAT_ERROR_ARGUMENT);
     free(seen[0]);
     free(seen[1]);
     splat_mesh_free(&torus);
