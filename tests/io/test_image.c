@@ -365,11 +365,11 @@ static void test_wanted_equals_three_steps(void **state)
         for (int narrow = 0; narrow < 2; narrow++)
             for (int truncate = 0; truncate < 2; truncate++) {
                 splat_image image = make_source(1, channels, 61, 47), read;
-                splat_image_wanted wanted = {narrow ? 23 : 70, 17, 255, truncate};
+                splat_image_request wanted = {narrow ? 23 : 70, 17, 255, truncate};
                 assert_int_equal(splat_png_write("wanted.png", 61, 47, channels, 8, image.pixels, NULL), SPLAT_OK);
                 assert_int_equal(splat_image_composite(&image, 255, truncate, NULL), SPLAT_OK);
                 assert_int_equal(splat_image_resize(&image, wanted.width, wanted.height, NULL), SPLAT_OK);
-                assert_int_equal(splat_image_read_wanted("wanted.png", &wanted, &read, NULL), SPLAT_OK);
+                assert_int_equal(splat_image_read_as("wanted.png", &wanted, &read, NULL), SPLAT_OK);
                 assert_int_equal(read.width, wanted.width);
                 assert_int_equal(read.height, wanted.height);
                 assert_int_equal(read.channels, 3);
@@ -396,9 +396,9 @@ static void test_large_png_is_shrunk_row_by_row(void **state)
     assert_int_equal(splat_png_write("large.png", side, side, 1, 8, gray, NULL), SPLAT_OK);
     free(gray);
     splat_image image;
-    splat_image_wanted wanted = {160, 160, 0, false};
+    splat_image_request wanted = {160, 160, 0, false};
     long before = peak_kib();
-    assert_int_equal(splat_image_read_wanted("large.png", &wanted, &image, NULL), SPLAT_OK);
+    assert_int_equal(splat_image_read_as("large.png", &wanted, &image, NULL), SPLAT_OK);
     assert_true(peak_kib() - before < 40 * 1024);
     splat_image_free(&image);
     unlink("large.png");

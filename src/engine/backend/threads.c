@@ -33,13 +33,13 @@ static void *wait_at_gate(void *user)
     return NULL;
 }
 
-/* Threads of `wanted` that can live at the same time. */
-static int start_together(int wanted)
+/* Of so many threads the number that can live at the same time. */
+static int start_together(int requested)
 {
     gate g = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};
-    pthread_t *threads = calloc((size_t)wanted, sizeof *threads);
+    pthread_t *threads = calloc((size_t)requested, sizeof *threads);
     int n = 0;
-    while (threads && n < wanted && pthread_create(&threads[n], NULL, wait_at_gate, &g) == 0) n++;
+    while (threads && n < requested && pthread_create(&threads[n], NULL, wait_at_gate, &g) == 0) n++;
     pthread_mutex_lock(&g.lock);
     g.is_open = true;
     pthread_cond_broadcast(&g.opened);
@@ -49,9 +49,9 @@ static int start_together(int wanted)
     return n;
 }
 
-int splat_startable_threads(int wanted)
+int splat_startable_threads(int requested)
 {
-    int others = wanted - 1 + SPARE, n = start_together(others); /* in addition to the caller's own */
-    if (n == others) return wanted;
+    int others = requested - 1 + SPARE, n = start_together(others); /* in addition to the caller's own */
+    if (n == others) return requested;
     return n > SPARE ? n - SPARE + 1 : 1;
 }

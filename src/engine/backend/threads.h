@@ -6,8 +6,8 @@
 
 /* CPUs that this process may run on. */
 int splat_usable_cpus(void);
-/* Returns `wanted`, or the number of threads, at least one, that the system lets the process start in addition to those
- * for photos. */
-int splat_startable_threads(int wanted);
+/* Returns `requested`, or the number of threads, at least one, that the system lets the process start in addition to
+ * those for photos. */
+int splat_startable_threads(int requested);
 
 #endif

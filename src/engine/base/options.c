@@ -12,12 +12,12 @@ void splat_options_give(void *options, size_t size, const void *defaults, size_t
     memcpy(options, &size, sizeof size);
 }
 
-splat_status splat_options_take(void *own, const void *given, const char *type, splat_error *error)
+splat_status splat_options_take(void *options, const void *from, const char *type, splat_error *error)
 {
-    const unsigned char *bytes = given;
+    const unsigned char *bytes = from;
     size_t own_size, size;
-    memcpy(&own_size, own, sizeof own_size);
-    memcpy(&size, given, sizeof size);
+    memcpy(&own_size, options, sizeof own_size);
+    memcpy(&size, from, sizeof size);
     if (size < sizeof size || size > own_size + ROOM_TO_GROW)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a %s says that it has %zu bytes; begin with %s_init", type,
                           size, type);
@@ -26,7 +26,7 @@ splat_status splat_options_take(void *own, const void *given, const char *type, 
             return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                               "a %s of a newer version sets what this library (%s) does not know; link the newer one",
                               type, splat_version());
-    memcpy(own, given, size < own_size ? size : own_size);
-    memcpy(own, &own_size, sizeof own_size);
+    memcpy(options, from, size < own_size ? size : own_size);
+    memcpy(options, &own_size, sizeof own_size);
     return SPLAT_OK;
 }

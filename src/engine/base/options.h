@@ -8,8 +8,8 @@
 /* For an _init_sized: the caller's struct of `size` bytes becomes `defaults`, as far as both reach; the rest becomes
  * zero. */
 void splat_options_give(void *options, size_t size, const void *defaults, size_t defaults_size);
-/* own: our struct, which its _init has filled. Those of its fields that the caller's struct has are copied over it.
+/* options: our struct, which its _init has filled. Those of its fields that the caller's struct has are copied over it.
  * ARGUMENT, naming `type`: the caller's was not initialised, or it is longer than ours and something is set beyond. */
-splat_status splat_options_take(void *own, const void *given, const char *type, splat_error *error);
+splat_status splat_options_take(void *options, const void *from, const char *type, splat_error *error);
 
 #endif

@@ -47,9 +47,9 @@ void splat_batch_release(splat_batch_views *batch)
     if (batch->frames) free_blocks(batch);
 }
 
-splat_status splat_batch_agree(splat_batch_views *batch, splat_status own, splat_error *refused)
+splat_status splat_batch_agree(splat_batch_views *batch, splat_status local, splat_error *refused)
 {
-    return batch->agrees ? splat_comm_agree(batch->comm, own, refused) : own;
+    return batch->agrees ? splat_comm_agree(batch->comm, local, refused) : local;
 }
 
 splat_status splat_batch_begin(splat_batch_views *batch, uint32_t n, const splat_camera *const *cameras, int n_views,
@@ -104,7 +104,7 @@ static splat_status send_colors(splat_batch_views *batch, splat_frame *frame, sp
                                         batch->sent, frame ? frame->rgb : NULL, batch->received, error);
 }
 
-splat_status splat_batch_send_planes(splat_batch_views *batch, const float *own, splat_frame *frame, float **planes,
+splat_status splat_batch_send_planes(splat_batch_views *batch, const float *local, splat_frame *frame, float **planes,
                                      splat_error *error)
 {
     const size_t row = 4 * sizeof(float);
@@ -114,7 +114,7 @@ splat_status splat_batch_send_planes(splat_batch_views *batch, const float *own,
         status = splat_frame_take(batch->backend, frame, frame->capacity * row + 1, &received, error);
     SPLAT_TRY(splat_batch_agree(batch, status, error));
     *planes = received;
-    const struct splat_share_colors_args args = {own, entries_of(batch, 0), (uint32_t)batch->sent[0],
+    const struct splat_share_colors_args args = {local, entries_of(batch, 0), (uint32_t)batch->sent[0],
                                                  batch->colors.data, 4};
     SPLAT_TRY(splat_op_share_colors(batch->backend, &args, error));
     return splat_device_exchange_rows(batch->comm, batch->backend, row, batch->colors.data, batch->sent, received,

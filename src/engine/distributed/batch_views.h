@@ -36,7 +36,7 @@ void splat_batch_free(splat_batch_views *batch);
 void splat_batch_release(splat_batch_views *batch);
 /* Agrees on a status by splat_comm_agree, if a memory limit may refuse memory to one rank. Otherwise returns `own`
  * without an exchange. */
-splat_status splat_batch_agree(splat_batch_views *batch, splat_status own, splat_error *refused);
+splat_status splat_batch_agree(splat_batch_views *batch, splat_status local, splat_error *refused);
 
 /* Frames for n Gaussians and the cameras of n_views views; the caller sets their filter. Errors: MEMORY. */
 splat_status splat_batch_begin(splat_batch_views *batch, uint32_t n, const splat_camera *const *cameras, int n_views,
@@ -51,7 +51,7 @@ static inline splat_frame *splat_batch_frame(const splat_batch_views *batch, int
 splat_status splat_batch_send(splat_batch_views *batch, splat_frame *frame, splat_error *error);
 /* After a batch of one view was sent: the planes of its Gaussians (op geometry_features), too. own: [..][4], of the own
  * ones in frame 0; *planes: those of `frame`, where the own rank has the view. Errors: as send. */
-splat_status splat_batch_send_planes(splat_batch_views *batch, const float *own, splat_frame *frame, float **planes,
+splat_status splat_batch_send_planes(splat_batch_views *batch, const float *local, splat_frame *frame, float **planes,
                                      splat_error *error);
 /* frame: with its grad2d, or NULL. grad_depth: dL/dz of this rank's view, or NULL. Errors: MEMORY, RANK,
  * DEVICE. */

@@ -144,11 +144,11 @@ splat_status splat_comm_exchange_rows(splat_comm *comm, size_t row_bytes, const 
 }
 
 /* The same `bytes` from every rank, one after the other in `all`. */
-static splat_status gather_all(splat_comm *comm, const void *own, size_t bytes, char *all, splat_error *error)
+static splat_status gather_all(splat_comm *comm, const void *local, size_t bytes, char *all, splat_error *error)
 {
     splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
     for (int r = 0; r < comm->size; r++) {
-        out[r] = (splat_comm_part){(void *)own, bytes};
+        out[r] = (splat_comm_part){(void *)local, bytes};
         in[r] = (splat_comm_part){all + (size_t)r * bytes, bytes};
     }
     return splat_comm_exchange(comm, out, in, error);
@@ -196,18 +196,18 @@ splat_status splat_comm_reduce_u64(splat_comm *comm, splat_comm_sum what, uint64
     return reduce(comm, what, values, n, false, error);
 }
 
-splat_status splat_comm_share_u64(splat_comm *comm, uint64_t own, uint64_t *all, splat_error *error)
+splat_status splat_comm_share_u64(splat_comm *comm, uint64_t local, uint64_t *all, splat_error *error)
 {
-    return gather_all(comm, &own, sizeof own, (char *)all, error);
+    return gather_all(comm, &local, sizeof local, (char *)all, error);
 }
 
-splat_status splat_comm_agree(splat_comm *comm, splat_status own, splat_error *refused)
+splat_status splat_comm_agree(splat_comm *comm, splat_status local, splat_error *refused)
 {
-    uint64_t n_refused = own != SPLAT_OK;
+    uint64_t n_refused = local != SPLAT_OK;
     splat_error lost;
-    if (own != SPLAT_OK && own != SPLAT_ERROR_MEMORY) return own;
+    if (local != SPLAT_OK && local != SPLAT_ERROR_MEMORY) return local;
     splat_status status = splat_comm_reduce_u64(comm, SPLAT_COMM_SUM, &n_refused, 1, &lost);
-    if (status == SPLAT_OK && (n_refused == 0 || own != SPLAT_OK)) return own;
+    if (status == SPLAT_OK && (n_refused == 0 || local != SPLAT_OK)) return local;
     if (status == SPLAT_OK) return splat_fail(refused, SPLAT_ERROR_MEMORY, "another rank has no memory for it");
     if (refused) *refused = lost;
     return status;

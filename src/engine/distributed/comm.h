@@ -77,10 +77,10 @@ splat_status splat_comm_reduce_f64(splat_comm *comm, splat_comm_sum what, double
 splat_status splat_comm_reduce_u64(splat_comm *comm, splat_comm_sum what, uint64_t *values, size_t n,
                                    splat_error *error);
 /* all[size]: the number of every rank. */
-splat_status splat_comm_share_u64(splat_comm *comm, uint64_t own, uint64_t *all, splat_error *error);
+splat_status splat_comm_share_u64(splat_comm *comm, uint64_t local, uint64_t *all, splat_error *error);
 /* own: OK or MEMORY (anything else is returned at once: its rank fails). MEMORY where it is so on any rank: all do
  * without what one has no room for. */
-splat_status splat_comm_agree(splat_comm *comm, splat_status own, splat_error *refused);
+splat_status splat_comm_agree(splat_comm *comm, splat_status local, splat_error *refused);
 /* Copies the data of rank `root` to all ranks. */
 splat_status splat_comm_broadcast(splat_comm *comm, int root, void *data, size_t bytes, splat_error *error);
 /* Returns when all have called it. */

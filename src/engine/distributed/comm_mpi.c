@@ -119,18 +119,18 @@ splat_status splat_comm_open_mpi(splat_comm **result, splat_error *error)
         module = dlsym(library, SPLAT_MPI_MODULE_SYMBOL);
     if (!module || module->version != SPLAT_MPI_MODULE_VERSION)
         return splat_fail(error, SPLAT_ERROR_UNSUPPORTED, "MPI cannot be used: %s", reason.message);
-    mpi_comm *own = calloc(1, sizeof *own);
-    if (!own) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the ranks");
-    own->comm.functions = &mpi_functions;
-    own->comm.patience = splat_comm_patience();
-    own->module = module;
-    splat_status status = outcome_status(module->open(&own->comm.rank, &own->comm.size, &failure), &failure, error);
-    if (status == SPLAT_OK && own->comm.size > SPLAT_MAX_RANKS)
+    mpi_comm *local = calloc(1, sizeof *local);
+    if (!local) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the ranks");
+    local->comm.functions = &mpi_functions;
+    local->comm.patience = splat_comm_patience();
+    local->module = module;
+    splat_status status = outcome_status(module->open(&local->comm.rank, &local->comm.size, &failure), &failure, error);
+    if (status == SPLAT_OK && local->comm.size > SPLAT_MAX_RANKS)
         status = splat_fail(error, SPLAT_ERROR_ARGUMENT, "there can be at most %d ranks, not %d", SPLAT_MAX_RANKS,
-                            own->comm.size);
+                            local->comm.size);
     if (status == SPLAT_OK)
-        *result = &own->comm;
+        *result = &local->comm;
     else
-        free(own);
+        free(local);
     return status;
 }

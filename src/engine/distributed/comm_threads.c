@@ -200,12 +200,12 @@ splat_status splat_comm_create_threads(int n, splat_comm **comms, splat_error *e
     thread_group *g = calloc(1, sizeof *g);
     int made = 0;
     for (; g && made < n; made++) {
-        thread_comm *own = calloc(1, sizeof *own);
-        if (!own) break;
-        *own = (thread_comm){.group = g};
-        own->comm = (splat_comm){
-            .functions = &thread_functions, .rank = made, .size = n, .patience = splat_comm_patience()};
-        comms[made] = &own->comm;
+        thread_comm *local = calloc(1, sizeof *local);
+        if (!local) break;
+        *local = (thread_comm){.group = g};
+        local->comm =
+            (splat_comm){.functions = &thread_functions, .rank = made, .size = n, .patience = splat_comm_patience()};
+        comms[made] = &local->comm;
     }
     if (!g || made < n) {
         while (made-- > 0) free(comms[made]);

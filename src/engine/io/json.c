@@ -138,9 +138,9 @@ json_t *splat_json_text(const char *text)
     return value;
 }
 
-static splat_status fail_type(const char *path, const char *key, const char *wanted, splat_error *error)
+static splat_status fail_type(const char *path, const char *key, const char *expected, splat_error *error)
 {
-    return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET, "\"%s\" is not %s", key, wanted);
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET, "\"%s\" is not %s", key, expected);
 }
 
 /* The value of a key; NULL when it is absent or null. */

@@ -201,7 +201,7 @@ static int iteration_number(const char *name)
 }
 
 /* The highest iteration with a PLY, or the wanted one; -1: none. */
-static splat_status best_iteration(const char *folder, int wanted, int *best, splat_error *error)
+static splat_status best_iteration(const char *folder, int requested, int *best, splat_error *error)
 {
     char **names;
     size_t n;
@@ -211,7 +211,7 @@ static splat_status best_iteration(const char *folder, int wanted, int *best, sp
     splat_status status = SPLAT_OK;
     for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
         int number = iteration_number(names[i]);
-        if (number <= *best || (wanted >= 0 && number != wanted)) continue;
+        if (number <= *best || (requested >= 0 && number != requested)) continue;
         char *path = splat_format("%s/%s/point_cloud.ply", folder, names[i]);
         if (!path) status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
         if (path && splat_path_exists(path)) *best = number;

@@ -112,13 +112,13 @@ static splat_status check_values(const splat_model_values *values, splat_error *
     return SPLAT_OK;
 }
 
-splat_status splat_model_from_values(splat_context *context, const splat_model_values *given, splat_model **model,
+splat_status splat_model_from_values(splat_context *context, const splat_model_values *caller, splat_model **model,
                                      splat_error *error)
 {
     splat_model_values values;
     *model = NULL;
     splat_model_values_init(&values);
-    SPLAT_TRY(splat_options_take(&values, given, "splat_model_values", error));
+    SPLAT_TRY(splat_options_take(&values, caller, "splat_model_values", error));
     SPLAT_TRY(check_values(&values, error));
     float *zeros = NULL;
     if (!values.sh_rest) {

@@ -80,10 +80,10 @@ splat_status splat_cfg_args_write(const char *model_path, const splat_model_conf
     return splat_save_commit(&save, error);
 }
 
-static splat_status wrong_type(const splat_python_reader *reader, const char *wanted, splat_error *error)
+static splat_status wrong_type(const splat_python_reader *reader, const char *expected, splat_error *error)
 {
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, reader->path, reader->item.offset, "%s of cfg_args is not %s",
-                         reader->item.key, wanted);
+                         reader->item.key, expected);
 }
 
 /* Takes the string out of the reader. None leaves the default. */

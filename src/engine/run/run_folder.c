@@ -301,7 +301,7 @@ static char *find_folder_of_views(const splat_dataset *dataset, const char *mode
         const char *before = NULL;
         for (size_t i = 0; i < dataset->n_views; i++) {
             const splat_dataset_view *view = &dataset->views[i];
-            const char *photo = view->given ? NULL : view->path;
+            const char *photo = view->in_memory ? NULL : view->path;
             const char *path = kind == 0 ? photo : kind == 1 ? view->mask_path : view->depth_path;
             if (!path || (before && is_same_folder(path, before))) continue;
             before = path;
@@ -359,7 +359,7 @@ static const char *find_input(const splat_scene *scene, const char *folder, char
     const splat_dataset *dataset = &scene->dataset;
     for (size_t i = 0; i < dataset->n_views; i++) {
         const splat_dataset_view *view = &dataset->views[i];
-        if (!view->given && lies_in(view->path, folder)) return view->path;
+        if (!view->in_memory && lies_in(view->path, folder)) return view->path;
         if (lies_in(view->mask_path, folder)) return view->mask_path;
         if (lies_in(view->depth_path, folder)) return view->depth_path;
     }

@@ -11,8 +11,8 @@
 
 typedef struct splat_dataset_view {
     char *path;            /* of the photo; of one in memory its name */
-    const splat_scene_photo *given; /* the photo in memory; NULL: it is a file */
-    const uint8_t *given_mask;      /* its mask; NULL: none */
+    const splat_scene_photo *in_memory; /* the photo in memory; NULL: it is a file */
+    const uint8_t *mask_in_memory;      /* its mask; NULL: none */
     char *photo_name;      /* its file name; below sub-folders when two train, or two test photos share it */
     char *name;            /* the same, and of a crop "#" and its number after it */
     splat_camera camera;   /* at the loaded resolution */
@@ -42,7 +42,7 @@ typedef struct splat_dataset_view {
 typedef struct splat_dataset {
     const char *format;
     splat_dataset_view *views; size_t n_views;  /* sorted by name (bytes) */
-    splat_scene_photo *given;                   /* photos in memory, without their names; NULL: photos are files */
+    splat_scene_photo *in_memory;               /* photos in memory, without their names; NULL: photos are files */
     size_t n_photos;                            /* fewer than views where photos are cut into crops */
     uint32_t *train; size_t n_train;            /* view indices */
     uint32_t *test;  size_t n_test;
@@ -91,7 +91,7 @@ static inline const uint16_t *splat_view_depth(const splat_dataset_view *view, c
 /* True if a view's photo has a mask of its own, in addition to its alpha and to undistortion. */
 static inline bool splat_view_has_own_mask(const splat_dataset_view *view)
 {
-    return view->mask_path || view->given_mask;
+    return view->mask_path || view->mask_in_memory;
 }
 
 #endif

@@ -105,9 +105,10 @@ static int compare_files(const void *a, const void *b)
 static const char *find_file(const mask_files *files, char *name, bool any_case)
 {
     if (!any_case) {
-        const mask_file wanted = {name, NULL};
-        const mask_file *found = files->n ? bsearch(&wanted, files->entries, files->n, sizeof wanted, compare_files)
-                                          : NULL;
+        const mask_file requested = {name, NULL};
+        const mask_file *found = files->n
+                                     ? bsearch(&requested, files->entries, files->n, sizeof requested, compare_files)
+                                     : NULL;
         return found ? found->name : NULL;
     }
     lower(name);
@@ -183,10 +184,10 @@ static splat_status find_beside(const char *photos, char **folder, splat_error *
 }
 
 /* *folder: malloc'd; NULL: there is none, and none was asked for. */
-static splat_status find_folder(const splat_source *source, const char *wanted, char **folder, splat_error *error)
+static splat_status find_folder(const splat_source *source, const char *requested, char **folder, splat_error *error)
 {
-    if (wanted) {
-        *folder = wanted[0] == '/' ? strdup(wanted) : splat_format("%s/%s", source->scene_folder, wanted);
+    if (requested) {
+        *folder = requested[0] == '/' ? strdup(requested) : splat_format("%s/%s", source->scene_folder, requested);
         if (!*folder) return fail_memory(error);
         if (splat_path_is_folder(*folder)) return SPLAT_OK;
         return splat_fail_at(error, SPLAT_ERROR_IO, *folder, SPLAT_NO_OFFSET,
@@ -215,13 +216,13 @@ static splat_status fail_no_fit(const mask_files *files, const char *photo, spla
                          photo, photo, files->entries[0].name);
 }
 
-static splat_status find_in_folder(splat_dataset *dataset, const splat_source *source, const char *wanted,
+static splat_status find_in_folder(splat_dataset *dataset, const splat_source *source, const char *requested,
                                    splat_error *error)
 {
     mask_files files = {0};
     size_t n_found = 0;
     bool is_json = strcmp(source->format, "colmap") != 0;
-    splat_status status = find_folder(source, wanted, &files.folder, error);
+    splat_status status = find_folder(source, requested, &files.folder, error);
     if (status == SPLAT_OK && files.folder) status = list_below(&files, "", 0, error);
     if (status == SPLAT_OK && files.n) qsort(files.entries, files.n, sizeof *files.entries, compare_files);
     for (size_t i = 0; i < dataset->n_views && status == SPLAT_OK && files.folder; i++) {
@@ -293,13 +294,13 @@ splat_status splat_dataset_find_masks(splat_dataset *dataset, const splat_source
     dataset->mask_mode = options->mask_mode;
     dataset->invert_masks = options->invert_masks;
     for (size_t i = 0; i < dataset->n_views && !is_off; i++) {
-        const splat_scene_photo *given = source->views[i].given;
-        if (given) dataset->views[i].given_mask = given->mask;
+        const splat_scene_photo *in_memory = source->views[i].in_memory;
+        if (in_memory) dataset->views[i].mask_in_memory = in_memory->mask;
         if (!source->views[i].mask) continue;
         dataset->views[i].mask_path = strdup(source->views[i].mask);
         if (!dataset->views[i].mask_path) return fail_memory(error);
     }
-    if (!is_off && dataset->n_views && !source->given)
+    if (!is_off && dataset->n_views && !source->in_memory)
         SPLAT_TRY(find_in_folder(dataset, source, options->masks, error));
     for (size_t i = 0; i < dataset->n_views; i++) {
         splat_dataset_view *view = &dataset->views[i];

@@ -2,7 +2,7 @@
 #include "scene/dataset_crops.h"
 #include "scene/dataset_depth_points.h"
 #include "scene/dataset_depths.h"
-#include "scene/dataset_given.h"
+#include "scene/dataset_memory.h"
 #include "scene/dataset_masks.h"
 #include "scene/dataset_open.h"
 #include "scene/dataset_parts.h"
@@ -68,7 +68,7 @@ static splat_status make_views(splat_dataset *dataset, const splat_source *sourc
         bool limited;
         view->path = strdup(source->views[i].path);
         if (!view->path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
-        view->given = source->views[i].given;
+        view->in_memory = source->views[i].in_memory;
         view->is_lower_scale = source->views[i].is_lower_scale;
         if (source->views[i].crop == 0) dataset->n_photos++;
         view->photo = (uint32_t)dataset->n_photos - 1;
@@ -181,7 +181,7 @@ splat_status splat_dataset_create(const splat_scene_arrays *arrays, const splat_
     splat_source source;
     *dataset = (splat_dataset){0};
     SPLAT_TRY(check_options(options, &log, error));
-    splat_status status = splat_source_take(arrays, options, &dataset->given, &source, error);
+    splat_status status = splat_source_from_memory(arrays, options, &dataset->in_memory, &source, error);
     if (status == SPLAT_OK) return fill(dataset, &source, options, &log, error);
     splat_dataset_free(dataset);
     return status;
@@ -197,7 +197,7 @@ void splat_dataset_free(splat_dataset *dataset)
         free(dataset->views[i].depth_path);
     }
     free(dataset->views);
-    free(dataset->given);
+    free(dataset->in_memory);
     free(dataset->train);
     free(dataset->test);
     free(dataset->points);

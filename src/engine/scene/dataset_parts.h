@@ -8,7 +8,7 @@
 /* One photo with its camera as the scene's files give it. */
 typedef struct splat_source_view {
     char *path;               /* of the photo; of one in memory its name */
-    const splat_scene_photo *given; /* the photo in memory, or NULL */
+    const splat_scene_photo *in_memory; /* the photo in memory, or NULL */
     char *mask;               /* the mask that the scene's files name, or NULL */
     uint32_t image_id;        /* COLMAP's */
     const char *relative;     /* the part of path below the folder of the photos (COLMAP) or of the scene */
@@ -40,7 +40,7 @@ typedef struct splat_source {
     size_t n_left_out;        /* cameras without a pose, or switched off */
     char *left_out;           /* the first of their names, or NULL */
     char **lost; size_t n_lost; /* photos that are absent or cannot be read: paths below the folder, not in views */
-    const splat_scene_arrays *given; /* photos and points in memory; scene_folder and photo_folder are NULL then */
+    const splat_scene_arrays *in_memory; /* photos and points in memory; scene_folder and photo_folder are NULL then */
     double origin[3];         /* what was subtracted from the poses, and is to be from the points of these two */
 } splat_source;
 

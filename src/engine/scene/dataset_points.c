@@ -1,7 +1,7 @@
 /* The points a model starts from, and the extent that scales learning rates and sizes. */
 #include "io/colmap/colmap_parse.h"
 #include "io/colmap/colmap_read.h"
-#include "scene/dataset_given.h"
+#include "scene/dataset_memory.h"
 #include "scene/dataset_masked_points.h"
 #include "scene/dataset_parts.h"
 #include "scene/dataset_points.h"
@@ -143,7 +143,8 @@ static splat_status read_colmap(splat_dataset *dataset, const splat_source *sour
 static splat_status read_points(splat_dataset *dataset, const splat_source *source, bool needs_tracks,
                                 splat_colmap_tracks *tracks, splat_error *error)
 {
-    if (source->given) return splat_given_points(source->given, &dataset->points, &dataset->n_points, error);
+    if (source->in_memory)
+        return splat_source_memory_points(source->in_memory, &dataset->points, &dataset->n_points, error);
     if (source->point_cloud)
         return splat_ply_read_points_from(source->point_cloud, source->origin, &dataset->points, &dataset->n_points,
                                           error);

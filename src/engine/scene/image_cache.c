@@ -107,12 +107,12 @@ static void evict(splat_image_cache *cache, size_t view)
     cache->info.n_evicted++;
 }
 
-/* Evicts the longest unused until `wanted` bytes more fit below the bound, or nothing is left to evict. */
-static bool make_room(splat_image_cache *cache, size_t wanted)
+/* Evicts the longest unused until so many bytes more fit below the bound, or nothing is left to evict. */
+static bool make_room(splat_image_cache *cache, size_t bytes)
 {
-    while (cache->info.bytes + wanted > cache->max_bytes && cache->unused.first != NONE)
+    while (cache->info.bytes + bytes > cache->max_bytes && cache->unused.first != NONE)
         evict(cache, cache->unused.first);
-    return cache->info.bytes + wanted <= cache->max_bytes;
+    return cache->info.bytes + bytes <= cache->max_bytes;
 }
 
 static uint32_t count_kept(const splat_dataset_view *view, const uint8_t *photo)

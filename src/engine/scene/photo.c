@@ -21,24 +21,24 @@
 splat_status splat_photo_probe(const splat_dataset_view *view, int *width, int *height, int *channels,
                                splat_error *error)
 {
-    if (!view->given) return splat_image_probe(view->path, width, height, channels, error);
-    *width = view->given->width;
-    *height = view->given->height;
-    *channels = view->given->channels;
+    if (!view->in_memory) return splat_image_probe(view->path, width, height, channels, error);
+    *width = view->in_memory->width;
+    *height = view->in_memory->height;
+    *channels = view->in_memory->channels;
     return SPLAT_OK;
 }
 
 splat_exif splat_photo_read_exif(const splat_dataset_view *view)
 {
-    return view->given ? (splat_exif){0} : splat_exif_read(view->path);
+    return view->in_memory ? (splat_exif){0} : splat_exif_read(view->path);
 }
 
 /* Copies the given pixels, because the receiver changes the image. */
-static splat_status copy_given(const splat_dataset_view *view, const uint8_t *pixels, int channels, splat_image *image,
-                               splat_error *error)
+static splat_status copy_from_memory(const splat_dataset_view *view, const uint8_t *pixels, int channels,
+                                     splat_image *image, splat_error *error)
 {
-    size_t bytes = (size_t)view->given->width * (size_t)view->given->height * (size_t)channels;
-    *image = (splat_image){view->given->width, view->given->height, channels, malloc(bytes)};
+    size_t bytes = (size_t)view->in_memory->width * (size_t)view->in_memory->height * (size_t)channels;
+    *image = (splat_image){view->in_memory->width, view->in_memory->height, channels, malloc(bytes)};
     if (!image->pixels)
         return splat_fail_at(error, SPLAT_ERROR_MEMORY, view->path, SPLAT_NO_OFFSET, "no memory for a photo");
     memcpy(image->pixels, pixels, bytes);
@@ -47,17 +47,17 @@ static splat_status copy_given(const splat_dataset_view *view, const uint8_t *pi
 
 static splat_status read_photo(const splat_dataset_view *view, splat_image *image, splat_error *error)
 {
-    if (!view->given) return splat_image_read(view->path, image, error);
-    return copy_given(view, view->given->pixels, view->given->channels, image, error);
+    if (!view->in_memory) return splat_image_read(view->path, image, error);
+    return copy_from_memory(view, view->in_memory->pixels, view->in_memory->channels, image, error);
 }
 
-static splat_status read_wanted(const splat_dataset_view *view, const splat_image_wanted *wanted, splat_image *image,
-                                splat_error *error)
+static splat_status read_resized(const splat_dataset_view *view, const splat_image_request *target, splat_image *image,
+                                 splat_error *error)
 {
-    if (!view->given) return splat_image_read_wanted(view->path, wanted, image, error);
+    if (!view->in_memory) return splat_image_read_as(view->path, target, image, error);
     SPLAT_TRY(read_photo(view, image, error));
-    splat_status status = splat_image_composite(image, wanted->background, wanted->truncate, error);
-    if (status == SPLAT_OK) status = splat_image_resize(image, wanted->width, wanted->height, error);
+    splat_status status = splat_image_composite(image, target->background, target->truncate, error);
+    if (status == SPLAT_OK) status = splat_image_resize(image, target->width, target->height, error);
     if (status != SPLAT_OK) splat_image_free(image);
     return status;
 }
@@ -65,7 +65,7 @@ static splat_status read_wanted(const splat_dataset_view *view, const splat_imag
 static splat_status copy_given_mask(const splat_dataset *dataset, const splat_dataset_view *view, splat_image *mask,
                                     splat_error *error)
 {
-    SPLAT_TRY(copy_given(view, view->given_mask, 1, mask, error));
+    SPLAT_TRY(copy_from_memory(view, view->mask_in_memory, 1, mask, error));
     size_t n = (size_t)mask->width * (size_t)mask->height;
     for (size_t i = 0; dataset->invert_masks && i < n; i++) mask->pixels[i] = (uint8_t)(255 - mask->pixels[i]);
     return SPLAT_OK;
@@ -111,28 +111,28 @@ splat_status splat_photo_fit(const splat_dataset_view *view, splat_image *image,
     return splat_image_resize(image, view->camera.width, view->camera.height, error);
 }
 
-static splat_status check_size(const splat_dataset_view *wanted, splat_error *error)
+static splat_status check_size(const splat_dataset_view *target, splat_error *error)
 {
     int width, height, channels;
-    SPLAT_TRY(splat_photo_probe(wanted, &width, &height, &channels, error));
-    if (width == wanted->file_width && height == wanted->file_height) return SPLAT_OK;
-    return splat_fail_at(error, SPLAT_ERROR_FORMAT, wanted->path, SPLAT_NO_OFFSET,
+    SPLAT_TRY(splat_photo_probe(target, &width, &height, &channels, error));
+    if (width == target->file_width && height == target->file_height) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, target->path, SPLAT_NO_OFFSET,
                          "the photo has %d x %d pixels, but had %d x %d when the scene was opened: open it again",
-                         width, height, wanted->file_width, wanted->file_height);
+                         width, height, target->file_width, target->file_height);
 }
 
-static splat_status load_whole(const splat_dataset *dataset, const splat_dataset_view *wanted, splat_image *image,
+static splat_status load_whole(const splat_dataset *dataset, const splat_dataset_view *target, splat_image *image,
                                splat_error *error)
 {
     /* Compositing comes first: resizing then sees the colours that the loaders of the field see. */
-    splat_image_wanted size = {wanted->camera.width, wanted->camera.height,
-                               dataset->white_background ? 255 : 0, dataset->composite_truncates};
-    if (wanted->is_distorted) { /* splat_photo_fit makes it smaller */
-        size.width = wanted->file_width;
-        size.height = wanted->file_height;
+    splat_image_request size = {target->camera.width, target->camera.height, dataset->white_background ? 255 : 0,
+                                dataset->composite_truncates};
+    if (target->is_distorted) { /* splat_photo_fit makes it smaller */
+        size.width = target->file_width;
+        size.height = target->file_height;
     }
-    SPLAT_TRY(read_wanted(wanted, &size, image, error));
-    splat_status status = wanted->is_distorted ? splat_photo_fit(wanted, image, error) : SPLAT_OK;
+    SPLAT_TRY(read_resized(target, &size, image, error));
+    splat_status status = target->is_distorted ? splat_photo_fit(target, image, error) : SPLAT_OK;
     if (status != SPLAT_OK) splat_image_free(image);
     return status;
 }
@@ -190,7 +190,7 @@ splat_status splat_photo_read_mask(const splat_dataset *dataset, const splat_dat
                                    const splat_image *photo, splat_image *mask, splat_error *error)
 {
     *mask = (splat_image){0};
-    if (view->given_mask) return copy_given_mask(dataset, view, mask, error);
+    if (view->mask_in_memory) return copy_given_mask(dataset, view, mask, error);
     if (view->mask_path)
         return splat_mask_read(view->mask_path, view->file_width, view->file_height, dataset->invert_masks, mask,
                                error);
@@ -345,13 +345,13 @@ splat_status splat_photo_load_crops(const splat_dataset *dataset, const uint32_t
 
 splat_status splat_photo_load(const splat_dataset *dataset, size_t view, uint8_t **rgb, splat_error *error)
 {
-    const splat_dataset_view *wanted = &dataset->views[view];
+    const splat_dataset_view *target = &dataset->views[view];
     splat_image photo = {0}, mask = {0};
     const uint32_t index = (uint32_t)view;
     *rgb = NULL;
-    if (wanted->n_crops) return splat_photo_load_crops(dataset, &index, 1, rgb, error);
-    SPLAT_TRY(check_size(wanted, error));
-    splat_status status = wanted->has_mask ? load_masked(dataset, wanted, &photo, &mask, error)
-                                           : load_whole(dataset, wanted, &photo, error);
-    return finish(wanted, &photo, &mask, status, rgb, error);
+    if (target->n_crops) return splat_photo_load_crops(dataset, &index, 1, rgb, error);
+    SPLAT_TRY(check_size(target, error));
+    splat_status status = target->has_mask ? load_masked(dataset, target, &photo, &mask, error)
+                                           : load_whole(dataset, target, &photo, error);
+    return finish(target, &photo, &mask, status, rgb, error);
 }

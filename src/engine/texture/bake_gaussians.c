@@ -100,7 +100,7 @@ static splat_status check_places(const splat_bake_gaussians *g, const splat_mesh
     return SPLAT_OK;
 }
 
-splat_status splat_bake_gaussians_open(const splat_model *model, const splat_mesh *mesh, int wanted,
+splat_status splat_bake_gaussians_open(const splat_model *model, const splat_mesh *mesh, int requested,
                                        splat_bake_gaussians *g, splat_error *error)
 {
     const splat_tensors *p = &model->gaussians.p;
@@ -109,10 +109,10 @@ splat_status splat_bake_gaussians_open(const splat_model *model, const splat_mes
     memset(g, 0, sizeof *g);
     if (per_face * mesh->n_faces != n || per_face > SPLAT_MAX_PER_FACE || !splat_bound_is_per_face((int)per_face))
         return not_bound(error, n, mesh);
-    if (wanted && wanted != (int)per_face)
+    if (requested && requested != (int)per_face)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "the splat has %zu Gaussians a triangle, not %d; leave `gaussians_per_triangle` out",
-                          per_face, wanted);
+                          per_face, requested);
     g->per_face = (int)per_face;
     splat_status status = fetch(model, p->means, 3, &g->means, error);
     if (status == SPLAT_OK) status = check_places(g, mesh, n, error);

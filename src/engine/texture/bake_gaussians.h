@@ -8,7 +8,7 @@
 
 /* wanted: as many for each face; 0: whatever the counts say. Errors: ARGUMENT (the splat is not bound to the mesh; the
  * sentence says why), MEMORY. Free it in either case. */
-splat_status splat_bake_gaussians_open(const splat_model *model, const splat_mesh *mesh, int wanted,
+splat_status splat_bake_gaussians_open(const splat_model *model, const splat_mesh *mesh, int requested,
                                        splat_bake_gaussians *gaussians, splat_error *error);
 void splat_bake_gaussians_free(splat_bake_gaussians *gaussians);
 /* Density at a point of a face: the sum over its Gaussians of opacity exp(-m^2 / 2), m in the plane; and their colours

@@ -456,14 +456,14 @@ static void work_free(splat_cameras_work *work)
     json_decref(work->state);
 }
 
-splat_status splat_cameras_find(const splat_cameras_options *given, splat_cameras_info *info, splat_error *error)
+splat_status splat_cameras_find(const splat_cameras_options *caller, splat_cameras_info *info, splat_error *error)
 {
     splat_cameras_options options;
     splat_cameras_work work = {.options = &options};
     int lock = -1;
     *info = (splat_cameras_info){0};
     splat_cameras_options_init(&options);
-    SPLAT_TRY(splat_options_take(&options, given, "splat_cameras_options", error));
+    SPLAT_TRY(splat_options_take(&options, caller, "splat_cameras_options", error));
     SPLAT_TRY(splat_cameras_options_check(&options, error));
     splat_status status = SPLAT_OK;
     work.is_video = is_file(options.source);

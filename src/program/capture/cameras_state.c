@@ -137,11 +137,11 @@ splat_status splat_cameras_state_forget(splat_cameras_work *work, const char *st
 /* ---------------------------------------------------------------- what it is made of */
 
 /* Sets a text; whether the state said another one. What it did not say is no difference. */
-static bool differs(splat_cameras_work *work, const char *key, const char *wanted)
+static bool differs(splat_cameras_work *work, const char *key, const char *expected)
 {
     const char *had = json_string_value(json_object_get(work->state, key));
-    bool other = had && strcmp(had, wanted) != 0;
-    splat_json_set(&work->state, key, splat_json_text(wanted));
+    bool other = had && strcmp(had, expected) != 0;
+    splat_json_set(&work->state, key, splat_json_text(expected));
     return other;
 }
 

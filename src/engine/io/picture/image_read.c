@@ -194,7 +194,7 @@ static splat_status jpeg_decode(byte_source *source, splat_image *image, splat_e
 
 /* Rows of a picture that become narrower as they come. */
 typedef struct png_shrinker {
-    const splat_image_wanted *wanted;
+    const splat_image_request *request;
     splat_resize_axis axis;
     uint8_t *row; /* [width][4], as decoded */
 } png_shrinker;
@@ -238,12 +238,12 @@ static void png_step_header(png_job *job)
 static void png_shrink_rows(png_job *job)
 {
     png_shrinker *s = job->shrinker;
-    size_t out_bytes = 3 * (size_t)s->wanted->width;
+    size_t out_bytes = 3 * (size_t)s->request->width;
     for (uint32_t y = 0; y < job->size.height; y++) {
         png_read_row(job->png, s->row, NULL);
         if (job->size.channels == 4)
-            splat_image_composite_row(s->row, job->size.width, s->wanted->background, s->wanted->truncate, s->row);
-        splat_resize_axis_row(&s->axis, s->wanted->width, s->row, job->image->pixels + y * out_bytes);
+            splat_image_composite_row(s->row, job->size.width, s->request->background, s->request->truncate, s->row);
+        splat_resize_axis_row(&s->axis, s->request->width, s->row, job->image->pixels + y * out_bytes);
     }
 }
 
@@ -317,17 +317,17 @@ static splat_status png_read_header(byte_source *source, picture_size *size, spl
 }
 
 /* True if rows can be reduced while they are read, which an interlaced picture does not allow. */
-static bool png_can_shrink(png_job *job, const splat_image_wanted *wanted)
+static bool png_can_shrink(png_job *job, const splat_image_request *request)
 {
-    return wanted && (uint32_t)wanted->width < job->size.width &&
+    return request && (uint32_t)request->width < job->size.width &&
            png_get_interlace_type(job->png, job->info) == PNG_INTERLACE_NONE;
 }
 
 static splat_status png_prepare(png_job *job, png_shrinker *shrinker, splat_error *error)
 {
     picture_size kept = job->size; /* of what stays in memory */
-    if (!png_can_shrink(job, shrinker->wanted)) return allocate(job->source, &kept, job->image, error);
-    kept.width = (uint32_t)shrinker->wanted->width;
+    if (!png_can_shrink(job, shrinker->request)) return allocate(job->source, &kept, job->image, error);
+    kept.width = (uint32_t)shrinker->request->width;
     kept.channels = 3;
     job->shrinker = shrinker;
     shrinker->row = malloc(4 * (size_t)job->size.width);
@@ -337,11 +337,11 @@ static splat_status png_prepare(png_job *job, png_shrinker *shrinker, splat_erro
     return allocate(job->source, &kept, job->image, error);
 }
 
-static splat_status png_decode(byte_source *source, const splat_image_wanted *wanted, splat_image *image,
+static splat_status png_decode(byte_source *source, const splat_image_request *request, splat_image *image,
                                splat_error *error)
 {
     png_job job;
-    png_shrinker shrinker = {.wanted = wanted};
+    png_shrinker shrinker = {.request = request};
     SPLAT_TRY(png_open(&job, source, image, error));
     splat_status status = png_read_size(&job, &job.size, error);
     if (status == SPLAT_OK) status = png_prepare(&job, &shrinker, error);
@@ -370,14 +370,14 @@ static splat_status fail_unknown(const char *path, splat_error *error)
                          "this is neither a JPEG nor a PNG picture, the formats that are read: convert it to one");
 }
 
-/* wanted: a PNG may come out with that width already; NULL: as it is. */
-static splat_status decode(byte_source *source, const splat_image_wanted *wanted, splat_image *image,
+/* request: a PNG may come out with that width already; NULL: as it is. */
+static splat_status decode(byte_source *source, const splat_image_request *request, splat_image *image,
                            splat_error *error)
 {
     splat_status status;
     switch (format_of(source->data, (size_t)source->size)) {
     case FORMAT_JPEG: status = jpeg_decode(source, image, error); break;
-    case FORMAT_PNG: status = png_decode(source, wanted, image, error); break;
+    case FORMAT_PNG: status = png_decode(source, request, image, error); break;
     default: status = fail_unknown(source->path, error);
     }
     if (status != SPLAT_OK) splat_image_free(image);
@@ -392,7 +392,7 @@ splat_status splat_image_decode(const char *path_for_errors, const uint8_t *data
     return decode(&source, NULL, image, error);
 }
 
-static splat_status read_and_decode(const char *path, const splat_image_wanted *wanted, splat_image *image,
+static splat_status read_and_decode(const char *path, const splat_image_request *request, splat_image *image,
                                     splat_error *error)
 {
     memset(image, 0, sizeof *image);
@@ -400,7 +400,7 @@ static splat_status read_and_decode(const char *path, const splat_image_wanted *
     size_t size;
     SPLAT_TRY(splat_file_read(path, &data, &size, error));
     byte_source source = {.path = path, .data = data, .size = size};
-    splat_status status = decode(&source, wanted, image, error);
+    splat_status status = decode(&source, request, image, error);
     free(data);
     return status;
 }
@@ -410,12 +410,12 @@ splat_status splat_image_read(const char *path, splat_image *image, splat_error 
     return read_and_decode(path, NULL, image, error);
 }
 
-splat_status splat_image_read_wanted(const char *path, const splat_image_wanted *wanted, splat_image *image,
-                                     splat_error *error)
+splat_status splat_image_read_as(const char *path, const splat_image_request *request, splat_image *image,
+                                 splat_error *error)
 {
-    SPLAT_TRY(read_and_decode(path, wanted, image, error));
-    splat_status status = splat_image_composite(image, wanted->background, wanted->truncate, error);
-    if (status == SPLAT_OK) status = splat_image_resize(image, wanted->width, wanted->height, error);
+    SPLAT_TRY(read_and_decode(path, request, image, error));
+    splat_status status = splat_image_composite(image, request->background, request->truncate, error);
+    if (status == SPLAT_OK) status = splat_image_resize(image, request->width, request->height, error);
     if (status != SPLAT_OK) splat_image_free(image);
     return status;
 }

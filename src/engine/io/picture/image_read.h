@@ -12,16 +12,16 @@ splat_status splat_image_decode(const char *path_for_errors, const uint8_t *data
                                 splat_error *error);
 
 /* The demands on a decoded photo: composited (below), then resized. */
-typedef struct splat_image_wanted {
+typedef struct splat_image_request {
     int width, height;
     uint8_t background; /* 0 or 255 */
     bool truncate;
-} splat_image_wanted;
+} splat_image_request;
 
 /* splat_image_read, splat_image_composite and splat_image_resize, the same bytes. A PNG that becomes narrower never is
  * whole in memory, unless it is interlaced: its header alone could ask for gigabytes. */
-splat_status splat_image_read_wanted(const char *path, const splat_image_wanted *wanted, splat_image *image,
-                                     splat_error *error);
+splat_status splat_image_read_as(const char *path, const splat_image_request *request, splat_image *image,
+                                 splat_error *error);
 /* Width, height and channels from the header only. */
 splat_status splat_image_probe(const char *path, int *width, int *height, int *channels, splat_error *error);
 /* The same, and the picture is not cut off: a file that does not end as its format does is decoded. */

@@ -40,7 +40,7 @@ typedef struct named_number {
     double scale;
 } named_number;
 
-static void read_named(FILE *file, const named_number *wanted, size_t n)
+static void read_named(FILE *file, const named_number *numbers, size_t n)
 {
     char line[LINE_MAX_BYTES];
     if (!file) return;
@@ -50,9 +50,9 @@ static void read_named(FILE *file, const named_number *wanted, size_t n)
         *colon = '\0';
         for (size_t i = 0; i < n; i++) {
             char *end;
-            if (strcmp(line, wanted[i].name) != 0) continue;
+            if (strcmp(line, numbers[i].name) != 0) continue;
             unsigned long long value = strtoull(colon + 1, &end, 10);
-            if (end != colon + 1) *wanted[i].value = (double)value * wanted[i].scale;
+            if (end != colon + 1) *numbers[i].value = (double)value * numbers[i].scale;
         }
     }
     fclose(file);

@@ -87,11 +87,11 @@ static verdict ask(const liner *l, size_t other, const plane_seed *seed)
     return abs(n_plane - n_plain) <= (int)(2 * (2 * AROUND + 1) * MOST_OFF) ? AGREES : CONTRADICTS;
 }
 
-static bool is_confirmed(const liner *l, size_t view_index, const plane_seed *seed)
+static bool is_confirmed(const liner *l, size_t own, const plane_seed *seed)
 {
     uint32_t n_agree = 0, n_against = 0;
     for (size_t i = 0; i < l->maps->n; i++) {
-        verdict v = i == view_index ? NEUTRAL : ask(l, i, seed);
+        verdict v = i == own ? NEUTRAL : ask(l, i, seed);
         n_agree += v == AGREES;
         n_against += v == CONTRADICTS;
     }
@@ -121,10 +121,10 @@ static void look(void *user, int x, int y, const float direction[2])
 {
     liner *l = user;
     const splat_camera *c = &l->map->camera;
-    size_t view_index = (size_t)y * (size_t)c->width + (size_t)x;
-    uint32_t label = l->view->labels[view_index] & PLANE_LABEL_SEGMENT, other = 0;
+    size_t own = (size_t)y * (size_t)c->width + (size_t)x;
+    uint32_t label = l->view->labels[own] & PLANE_LABEL_SEGMENT, other = 0;
     long inner = plane_rim_step(c, x, y, direction, -INWARDS);
-    int t = 0, plane = -1, own_plane = plane_of(l->view, l->view->labels[view_index]);
+    int t = 0, plane = -1, own_plane = plane_of(l->view, l->view->labels[own]);
     if (own_plane < 0 && !plane_segment_is_open(&l->view->segments[label - 1])) return;
     while (t < REACH && (!other || other == label))
         other = segment_at(l->view, plane_rim_step(c, x, y, direction, ++t));
@@ -145,9 +145,7 @@ static void look(void *user, int x, int y, const float direction[2])
     }
     if (!(z < INFINITY) || (inside > 0 && !(fabsf(inside - z) < (own_plane < 0 ? MOST_STEP : MOST_GAP) * z))) return;
     plane_seed *seed = &l->lines[l->n++];
-    *seed = (plane_seed){.depth = z,
-                         .pixel = (uint32_t)view_index,
-                         .segment = (uint16_t)(label - 1),
+    *seed = (plane_seed){.depth = z, .pixel = (uint32_t)own, .segment = (uint16_t)(label - 1),
                          .line = (uint16_t)(plane + 1)};
     splat_camera_unproject(c, px, py, z, seed->position);
 }

@@ -20,20 +20,20 @@ static uint32_t segment_at(const rim_walk *w, int x, int y)
 
 static bool is_rim(const rim_walk *w, int x, int y)
 {
-    uint32_t rim = segment_at(w, x, y);
-    return rim && ((x > 0 && segment_at(w, x - 1, y) != rim) || (x + 1 < w->width && segment_at(w, x + 1, y) != rim) ||
-                   (y > 0 && segment_at(w, x, y - 1) != rim) || (y + 1 < w->height && segment_at(w, x, y + 1) != rim));
+    uint32_t own = segment_at(w, x, y);
+    return own && ((x > 0 && segment_at(w, x - 1, y) != own) || (x + 1 < w->width && segment_at(w, x + 1, y) != own) ||
+                   (y > 0 && segment_at(w, x, y - 1) != own) || (y + 1 < w->height && segment_at(w, x, y + 1) != own));
 }
 
 /* The direction out of the segment: towards the middle of the other pixels around. */
 static bool outwards(const rim_walk *w, int x, int y, float direction[2])
 {
-    uint32_t rim = segment_at(w, x, y);
+    uint32_t own = segment_at(w, x, y);
     int sum[2] = {0, 0};
     for (int j = -WINDOW; j <= WINDOW; j++)
         for (int i = -WINDOW; i <= WINDOW; i++) {
             if (x + i < 0 || y + j < 0 || x + i >= w->width || y + j >= w->height) continue;
-            if (segment_at(w, x + i, y + j) == rim) continue;
+            if (segment_at(w, x + i, y + j) == own) continue;
             sum[0] += i;
             sum[1] += j;
         }
@@ -98,9 +98,9 @@ static bool place(const splat_camera *c, const uint16_t *gradient, int x, int y,
     float least = INFINITY, sum = 0, at[2] = {0, 0};
     uint16_t most = 0;
     for (int t = 0; t <= end; t++) {
-        uint16_t rim = gradient[plane_rim_step(c, x, y, direction, t)];
-        if (rim <= most) continue;
-        most = rim;
+        uint16_t own = gradient[plane_rim_step(c, x, y, direction, t)];
+        if (own <= most) continue;
+        most = own;
         top = t;
     }
     for (int t = top - AROUND; t <= top + AROUND; t++) {
@@ -125,8 +125,8 @@ static bool place(const splat_camera *c, const uint16_t *gradient, int x, int y,
 static void plane_edges_add(const splat_camera *c, const plane_work *work, plane_view *view, int x, int y,
                             const float direction[2])
 {
-    long rim = (long)y * c->width + x, next = -1;
-    uint32_t label = segment_of(view, rim), other = 0;
+    long own = (long)y * c->width + x, next = -1;
+    uint32_t label = segment_of(view, own), other = 0;
     int t = 0;
     while (t < EDGE_REACH && (!other || other == label)) {
         next = plane_rim_step(c, x, y, direction, ++t);
@@ -140,7 +140,7 @@ static void plane_edges_add(const splat_camera *c, const plane_work *work, plane
         if (segment_of(view, deeper) != other) break;
         next = deeper;
     }
-    edge->rim = (uint32_t)rim;
+    edge->own = (uint32_t)own;
     edge->other = (uint32_t)next;
     view->n_edges++;
 }
@@ -170,10 +170,10 @@ static float median3(float a, float b, float c)
     return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
 }
 
-static void add(const seeder *s, size_t rim, long pixel, float depth)
+static void add(const seeder *s, size_t own, long pixel, float depth)
 {
     plane_seed *seed = &s->view->seeds[s->view->n_seeds++];
-    *seed = (plane_seed){.depth = depth, .pixel = (uint32_t)rim, .segment = (uint16_t)(s->view->labels[rim] - 1)};
+    *seed = (plane_seed){.depth = depth, .pixel = (uint32_t)own, .segment = (uint16_t)(s->view->labels[own] - 1)};
     splat_camera_unproject(&s->map->camera, (float)(pixel % s->map->camera.width) + 0.5f,
                            (float)(pixel / s->map->camera.width) + 0.5f, depth, seed->position);
 }
@@ -183,7 +183,7 @@ static void look(void *user, int x, int y, const float direction[2])
 {
     const seeder *s = user;
     const splat_camera *c = &s->map->camera;
-    size_t rim = (size_t)y * (size_t)c->width + (size_t)x;
+    size_t own = (size_t)y * (size_t)c->width + (size_t)x;
     uint16_t most = 0;
     int at = 0;
     plane_edges_add(c, s->work, s->view, x, y, direction);
@@ -199,15 +199,15 @@ static void look(void *user, int x, int y, const float direction[2])
     long middle = plane_rim_step(c, x, y, direction, at), inner = plane_rim_step(c, x, y, direction, at - 2);
     float in = depth_at(s, inner), out = depth_at(s, plane_rim_step(c, x, y, direction, at + 2));
     if (!(in > 0)) return;
-    s->view->segments[s->view->labels[rim] - 1].n_rim++;
+    s->view->segments[s->view->labels[own] - 1].n_rim++;
     if (out > 0 && out < in * (1 - s->step)) return; /* something stands in front: the rim is its own */
     if (!(out > 0) || out > in * (1 + s->step)) {    /* the segment ends here */
-        add(s, rim, inner, in);
+        add(s, own, inner, in);
         return;
     }
     float depth = median3(depth_at(s, plane_rim_step(c, x, y, direction, at - 1)), depth_at(s, middle),
                           depth_at(s, plane_rim_step(c, x, y, direction, at + 1)));
-    if (depth > 0) add(s, rim, middle, depth);
+    if (depth > 0) add(s, own, middle, depth);
 }
 
 static int by_segment(const void *a, const void *b)

@@ -251,10 +251,10 @@ static const splat_dataset_view *dataset_view(const splat_trainer *t, const spla
 }
 
 /* The next of some planes in an array; NULL: not wanted. */
-static float *next_plane(float **array, bool wanted, size_t elements)
+static float *next_plane(float **array, bool is_used, size_t elements)
 {
     float *plane = *array;
-    if (!wanted) return NULL;
+    if (!is_used) return NULL;
     *array += elements;
     return plane;
 }

@@ -37,11 +37,11 @@ static splat_status choose(splat_trainer *t, splat_step *s, splat_error *error)
     return SPLAT_OK;
 }
 
-static splat_status agree(splat_trainer *t, splat_status own, splat_error *error)
+static splat_status agree(splat_trainer *t, splat_status local, splat_error *error)
 {
     (void)t;
     (void)error;
-    return own;
+    return local;
 }
 
 static splat_status regularize(splat_trainer *t, splat_step *s, splat_error *error)

@@ -128,10 +128,10 @@ static void note_views(splat_trainer *t, const double *pairs, const uint32_t *vi
 static void sort_window(uint32_t *order, size_t n, const uint32_t *views, const float *pairs)
 {
     for (size_t i = 1; i < n; i++) {
-        const uint32_t own = order[i];
+        const uint32_t local = order[i];
         size_t at = i;
-        for (; at > 0 && pairs[views[order[at - 1]]] > pairs[views[own]]; at--) order[at] = order[at - 1];
-        order[at] = own;
+        for (; at > 0 && pairs[views[order[at - 1]]] > pairs[views[local]]; at--) order[at] = order[at - 1];
+        order[at] = local;
     }
 }
 
@@ -174,9 +174,9 @@ static splat_status choose(splat_trainer *t, splat_step *s, splat_error *error)
     return SPLAT_OK;
 }
 
-static splat_status agree(splat_trainer *t, splat_status own, splat_error *error)
+static splat_status agree(splat_trainer *t, splat_status local, splat_error *error)
 {
-    return splat_batch_agree(&t->shards.batch, own, error);
+    return splat_batch_agree(&t->shards.batch, local, error);
 }
 
 static splat_status regularize(splat_trainer *t, splat_step *s, splat_error *error)
@@ -327,18 +327,13 @@ static bool may_ask_again(const splat_trainer *t)
 static splat_status report(splat_trainer *t, const splat_step *s, splat_status found, splat_step_result *mean,
                            splat_error *error)
 {
-    const splat_step_result *own = &s->result;
-    splat_shards_note_view(t, own->n_visible, own->n_instances);
+    const splat_step_result *local = &s->result;
+    splat_shards_note_view(t, local->n_visible, local->n_instances);
     enum { N_SUMS = 8 };
-    double sums[N_SUMS + SPLAT_MAX_RANKS] = {own->loss_l1,
-                                             own->loss_ssim,
-                                             own->n_visible,
-                                             (double)own->n_instances,
-                                             (double)s->n_degenerate,
-                                             found != SPLAT_OK,
-                                             (double)t->n_added,
-                                             (double)t->n_removed};
-    sums[N_SUMS + t->shards.comm->rank] = (double)own->n_instances;
+    double sums[N_SUMS + SPLAT_MAX_RANKS] = {
+        local->loss_l1,          local->loss_ssim,  local->n_visible,   (double)local->n_instances,
+        (double)s->n_degenerate, found != SPLAT_OK, (double)t->n_added, (double)t->n_removed};
+    sums[N_SUMS + t->shards.comm->rank] = (double)local->n_instances;
     splat_error ignored;
     SPLAT_TRY(splat_comm_reduce_f64(t->shards.comm, SPLAT_COMM_SUM, sums, N_SUMS + (size_t)t->shards.comm->size,
                                     found == SPLAT_OK ? error : &ignored));

@@ -127,12 +127,12 @@ static splat_status move_piece(splat_trainer *t, const splat_rows_order *rows, b
                                splat_error *error)
 {
     splat_order order;
-    splat_error own;
+    splat_error local;
     if (!is_apart) return move(t, rows, all, error);
     splat_order_make(t, SPLAT_ORDER_ROWS, &order);
     order.rows = *rows;
     SPLAT_TRY(splat_order_give(t, &order, error));
-    return splat_shards_fail(t, move(t, rows, all, &own), &own, error);
+    return splat_shards_fail(t, move(t, rows, all, &local), &local, error);
 }
 
 static splat_status move_rows(splat_trainer *t, splat_rows_order order, char *all, splat_error *error)

@@ -82,9 +82,9 @@ static void add_scene(FILE *out, const splat_dataset *dataset)
     fprintf(out, "checksum of the photos' names and sizes=%016" PRIx64 "\n", hash);
 }
 
-static splat_status describe(const splat_trainer *t, description *own, splat_error *error)
+static splat_status describe(const splat_trainer *t, description *local, splat_error *error)
 {
-    FILE *out = open_memstream(&own->text, &own->bytes);
+    FILE *out = open_memstream(&local->text, &local->bytes);
     if (out) {
         add_options(out, t);
         add_scene(out, &t->scene->dataset);
@@ -96,33 +96,34 @@ static splat_status describe(const splat_trainer *t, description *own, splat_err
 /* ---------------------------------------------------------------- the comparison */
 
 /* Names the first line in which the descriptions of a rank and of rank 0 differ. */
-static splat_status explain(int rank, const char *other, const char *own, splat_error *error)
+static splat_status explain(int rank, const char *other, const char *local, splat_error *error)
 {
     size_t line = 0;
-    for (size_t i = 0; other[i] && other[i] == own[i]; i++)
+    for (size_t i = 0; other[i] && other[i] == local[i]; i++)
         if (other[i] == '\n') line = i + 1;
     other += line;
-    own += line;
-    const size_t name = strcspn(own, "="), other_name = strcspn(other, "=");
-    if (name != other_name || strncmp(own, other, name) != 0 || !own[name])
+    local += line;
+    const size_t name = strcspn(local, "="), other_name = strcspn(other, "=");
+    if (name != other_name || strncmp(local, other, name) != 0 || !local[name])
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "rank %d runs another program than rank 0; start all ranks with the same program", rank);
-    own += name + 1;
+    local += name + 1;
     other += name + 1;
     return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                       "rank %d trains with another %.*s than rank 0: %.*s, not %.*s; start all ranks with the same "
                       "options, scene and program",
-                      rank, (int)name, own - name - 1, (int)strcspn(other, "\n"), other, (int)strcspn(own, "\n"), own);
+                      rank, (int)name, local - name - 1, (int)strcspn(other, "\n"), other, (int)strcspn(local, "\n"),
+                      local);
 }
 
 /* Collective: a new copy of rank `root`'s description. */
-static splat_status copy_from(splat_comm *comm, int root, const description *own, char **copy, splat_error *error)
+static splat_status copy_from(splat_comm *comm, int root, const description *local, char **copy, splat_error *error)
 {
-    uint64_t bytes = own->bytes;
+    uint64_t bytes = local->bytes;
     SPLAT_TRY(splat_comm_broadcast(comm, root, &bytes, sizeof bytes, error));
     *copy = calloc((size_t)bytes + 1, 1);
     if (!*copy) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare the options of the ranks");
-    if (comm->rank == root) memcpy(*copy, own->text, own->bytes);
+    if (comm->rank == root) memcpy(*copy, local->text, local->bytes);
     return splat_comm_broadcast(comm, root, *copy, (size_t)bytes, error);
 }
 
@@ -134,11 +135,11 @@ static void wait_for_first(splat_comm *comm)
     if (comm->rank > 0) splat_comm_share_u64(comm, 0, unused, &ignored);
 }
 
-static splat_status refuse_rank(splat_comm *comm, int rank, const description *own, splat_error *error)
+static splat_status refuse_rank(splat_comm *comm, int rank, const description *local, splat_error *error)
 {
     char *of_first = NULL, *of_rank = NULL;
-    splat_status status = copy_from(comm, 0, own, &of_first, error);
-    if (status == SPLAT_OK) status = copy_from(comm, rank, own, &of_rank, error);
+    splat_status status = copy_from(comm, 0, local, &of_first, error);
+    if (status == SPLAT_OK) status = copy_from(comm, rank, local, &of_rank, error);
     if (status == SPLAT_OK) status = explain(rank, of_rank, of_first, error);
     free(of_first);
     free(of_rank);
@@ -150,13 +151,13 @@ static splat_status compare_options(const splat_trainer *t, splat_error *error)
 {
     splat_comm *comm = t->options.ranks;
     uint64_t all[SPLAT_MAX_RANKS];
-    description own = {0};
-    splat_status status = describe(t, &own, error);
+    description local = {0};
+    splat_status status = describe(t, &local, error);
     if (status == SPLAT_OK)
-        status = splat_comm_share_u64(comm, hash_bytes(HASH_START, own.text, own.bytes), all, error);
+        status = splat_comm_share_u64(comm, hash_bytes(HASH_START, local.text, local.bytes), all, error);
     for (int r = 1; r < comm->size && status == SPLAT_OK; r++)
-        if (all[r] != all[0]) status = refuse_rank(comm, r, &own, error);
-    free(own.text);
+        if (all[r] != all[0]) status = refuse_rank(comm, r, &local, error);
+    free(local.text);
     return status;
 }
 
@@ -193,12 +194,12 @@ static splat_status share_limits(splat_trainer *t, bool *is_limited, splat_error
 {
     const splat_comm *comm = t->options.ranks;
     uint64_t all[SPLAT_MAX_RANKS], least = 0;
-    const size_t own = t->backend->memory.process_limit;
-    SPLAT_TRY(splat_comm_share_u64(t->options.ranks, own, all, error));
+    const size_t local = t->backend->memory.process_limit;
+    SPLAT_TRY(splat_comm_share_u64(t->options.ranks, local, all, error));
     for (int r = 0; r < comm->size; r++)
         if (all[r] && (!least || all[r] < least)) least = all[r];
     *is_limited = least > 0;
-    return least && !own ? splat_context_set_memory_limit(t->context, least, error) : SPLAT_OK;
+    return least && !local ? splat_context_set_memory_limit(t->context, least, error) : SPLAT_OK;
 }
 
 static uint64_t least_bound(uint64_t a, uint64_t b)
@@ -212,22 +213,21 @@ static splat_status share_plans(splat_trainer *t, splat_error *error)
 {
     enum { N = 6 };
     splat_train_options *o = &t->options;
-    uint64_t own[N] = {o->photos_on_host,        o->sh_storage == SPLAT_SH_FLOAT16,
-                       o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED,
-                       o->max_gaussians,         o->target_gaussian_count,
-                       (uint64_t)o->may_give_up};
+    uint64_t local[N] = {
+        o->photos_on_host, o->sh_storage == SPLAT_SH_FLOAT16, o->optimizer_storage == SPLAT_OPTIMIZER_QUANTIZED,
+        o->max_gaussians,  o->target_gaussian_count,          (uint64_t)o->may_give_up};
     uint64_t all[SPLAT_MAX_RANKS];
     for (int i = 0; i < N; i++) {
-        SPLAT_TRY(splat_comm_share_u64(o->ranks, own[i], all, error));
+        SPLAT_TRY(splat_comm_share_u64(o->ranks, local[i], all, error));
         for (int r = 0; r < o->ranks->size; r++)
-            own[i] = i < 3 ? own[i] | all[r] : i < 5 ? least_bound(own[i], all[r]) : own[i] & all[r];
+            local[i] = i < 3 ? local[i] | all[r] : i < 5 ? least_bound(local[i], all[r]) : local[i] & all[r];
     }
-    o->photos_on_host = own[0];
-    if (own[1]) o->sh_storage = SPLAT_SH_FLOAT16;
-    if (own[2]) o->optimizer_storage = SPLAT_OPTIMIZER_QUANTIZED;
-    o->max_gaussians = (size_t)own[3];
-    o->target_gaussian_count = (size_t)own[4];
-    o->may_give_up = (int)(own[5] & splat_ranks_may_give_up(t->backend->device_bytes > 0));
+    o->photos_on_host = local[0];
+    if (local[1]) o->sh_storage = SPLAT_SH_FLOAT16;
+    if (local[2]) o->optimizer_storage = SPLAT_OPTIMIZER_QUANTIZED;
+    o->max_gaussians = (size_t)local[3];
+    o->target_gaussian_count = (size_t)local[4];
+    o->may_give_up = (int)(local[5] & splat_ranks_may_give_up(t->backend->device_bytes > 0));
     return SPLAT_OK;
 }
 

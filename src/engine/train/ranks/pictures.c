@@ -92,10 +92,10 @@ static splat_status bring(splat_trainer *t, const splat_picture_order *order, sp
 {
     splat_batch_views *batch = &t->shards.batch;
     splat_frame *frame = splat_shards_leads(t) ? &t->model->frame : NULL;
-    float *own = NULL;
-    SPLAT_TRY(splat_batch_agree(batch, project(t, order, undo, &own, error), error));
+    float *local = NULL;
+    SPLAT_TRY(splat_batch_agree(batch, project(t, order, undo, &local, error), error));
     SPLAT_TRY(splat_batch_send(batch, frame, error));
-    return order->has_planes ? splat_batch_send_planes(batch, own, frame, planes, error) : SPLAT_OK;
+    return order->has_planes ? splat_batch_send_planes(batch, local, frame, planes, error) : SPLAT_OK;
 }
 
 /* bring; whatever became of it the parameters are as they were. A rank that has no room for a picture below its limit
@@ -103,12 +103,12 @@ static splat_status bring(splat_trainer *t, const splat_picture_order *order, sp
 static splat_status bring_all(splat_trainer *t, const splat_picture_order *order, float **planes, splat_error *error)
 {
     splat_model_undo undo = {.opacities = {0}};
-    splat_error own;
-    splat_status status = bring(t, order, &undo, planes, &own);
+    splat_error local;
+    splat_status status = bring(t, order, &undo, planes, &local);
     const bool is_refused = status == SPLAT_ERROR_MEMORY && t->shards.batch.agrees;
-    if (!is_refused) SPLAT_TRY(splat_shards_fail(t, status, &own, error));
-    SPLAT_TRY(splat_shards_fail(t, splat_model_undo_change(t->model, &undo, &own), &own, error));
-    if (is_refused && error) *error = own;
+    if (!is_refused) SPLAT_TRY(splat_shards_fail(t, status, &local, error));
+    SPLAT_TRY(splat_shards_fail(t, splat_model_undo_change(t->model, &undo, &local), &local, error));
+    if (is_refused && error) *error = local;
     return status;
 }
 

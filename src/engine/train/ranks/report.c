@@ -10,12 +10,12 @@
 /* ---------------------------------------------------------------- the Gaussians */
 
 /* Summary of a rank; counts follow, [SPLAT_SUMMARY_N][n_edges - 1]. */
-typedef struct own_summary {
+typedef struct local_summary {
     splat_block scratch;
     splat_summary summary;
     uint32_t *counts;
     size_t n_counts;
-} own_summary;
+} local_summary;
 
 static splat_status summarize_rows(splat_trainer *t, struct splat_summary_args args, splat_error *error)
 {
@@ -25,23 +25,23 @@ static splat_status summarize_rows(splat_trainer *t, struct splat_summary_args a
     return splat_op_summary(t->backend, &args, error);
 }
 
-static splat_status summarize_own(splat_trainer *t, struct splat_summary_args args, own_summary *own,
-                                  splat_error *error)
+static splat_status summarize_local(splat_trainer *t, struct splat_summary_args args, local_summary *local,
+                                    splat_error *error)
 {
-    own->n_counts = SPLAT_SUMMARY_N * (size_t)(args.n_edges - 1);
-    own->counts = calloc(own->n_counts, sizeof *own->counts);
-    if (!own->counts) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %u buckets", args.n_edges);
+    local->n_counts = SPLAT_SUMMARY_N * (size_t)(args.n_edges - 1);
+    local->counts = calloc(local->n_counts, sizeof *local->counts);
+    if (!local->counts) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %u buckets", args.n_edges);
     args.max_samples = (args.max_samples - 1) / (uint32_t)t->shards.comm->size + 1;
-    args.scratch = &own->scratch;
-    args.result = &own->summary;
-    args.counts = own->counts;
+    args.scratch = &local->scratch;
+    args.result = &local->summary;
+    args.counts = local->counts;
     return summarize_rows(t, args, error);
 }
 
-static void free_own(splat_trainer *t, own_summary *own)
+static void free_local(splat_trainer *t, local_summary *local)
 {
-    splat_block_free(t->backend, &own->scratch);
-    free(own->counts);
+    splat_block_free(t->backend, &local->scratch);
+    free(local->counts);
 }
 
 /* ---------------------------------------------------------------- sums */
@@ -102,13 +102,14 @@ static void add(splat_summary *to, uint32_t *counts, const splat_summary *from, 
 /* ---------------------------------------------------------------- between ranks */
 
 /* From rank `from` to rank 0, where it comes into `other`. */
-static splat_status send(splat_trainer *t, int from, const own_summary *own, own_summary *other, splat_error *error)
+static splat_status send(splat_trainer *t, int from, const local_summary *local, local_summary *other,
+                         splat_error *error)
 {
     splat_comm *comm = t->shards.comm;
-    const splat_comm_part parts[2] = {{(void *)&own->summary, sizeof own->summary},
-                                      {own->counts, own->n_counts * sizeof *own->counts}};
+    const splat_comm_part parts[2] = {{(void *)&local->summary, sizeof local->summary},
+                                      {local->counts, local->n_counts * sizeof *local->counts}};
     const splat_comm_part others[2] = {{&other->summary, sizeof other->summary},
-                                       {other->counts, own->n_counts * sizeof *own->counts}};
+                                       {other->counts, local->n_counts * sizeof *local->counts}};
     for (int i = 0; i < 2; i++) {
         splat_comm_part out[SPLAT_MAX_RANKS] = {{0}}, in[SPLAT_MAX_RANKS] = {{0}};
         if (comm->rank == from) out[0] = parts[i];
@@ -121,21 +122,21 @@ static splat_status send(splat_trainer *t, int from, const own_summary *own, own
 /* On every rank; *sum and counts at rank 0. */
 static splat_status share(splat_trainer *t, const struct splat_summary_args *args, splat_error *error)
 {
-    own_summary own = {.n_counts = 0}, other = {.n_counts = 0};
-    splat_status status = summarize_own(t, *args, &own, error);
-    if (status == SPLAT_OK && !(other.counts = calloc(own.n_counts, sizeof *other.counts)))
+    local_summary local = {.n_counts = 0}, other = {.n_counts = 0};
+    splat_status status = summarize_local(t, *args, &local, error);
+    if (status == SPLAT_OK && !(other.counts = calloc(local.n_counts, sizeof *other.counts)))
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %u buckets", args->n_edges);
     for (int r = 1; r < t->shards.comm->size && status == SPLAT_OK; r++) {
-        status = send(t, r, &own, &other, error);
+        status = send(t, r, &local, &other, error);
         if (status == SPLAT_OK && t->shards.comm->rank == 0)
-            add(&own.summary, own.counts, &other.summary, other.counts, args->n_edges - 1);
+            add(&local.summary, local.counts, &other.summary, other.counts, args->n_edges - 1);
     }
     if (status == SPLAT_OK && t->shards.comm->rank == 0) {
-        *args->result = own.summary;
-        for (size_t i = 0; i < own.n_counts; i++) args->counts[i] = own.counts[i];
+        *args->result = local.summary;
+        for (size_t i = 0; i < local.n_counts; i++) args->counts[i] = local.counts[i];
     }
     free(other.counts);
-    free_own(t, &own);
+    free_local(t, &local);
     return status;
 }
 
@@ -152,16 +153,16 @@ splat_status splat_shards_serve_summary(splat_trainer *t, const splat_order *ord
 splat_status splat_shards_summarize(splat_trainer *t, const struct splat_summary_args *args, splat_error *error)
 {
     splat_order order;
-    splat_error own;
+    splat_error local;
     splat_comm *comm = t->shards.comm;
     if (!splat_shards_are_apart(t)) return summarize_rows(t, *args, error);
     splat_order_make(t, SPLAT_ORDER_SUMMARY, &order);
     order.summary = (splat_summary_order){args->n_edges, args->max_samples, args->spreads};
     SPLAT_TRY(splat_order_give(t, &order, error));
     splat_status status = splat_comm_broadcast(comm, 0, (double *)args->edges, args->n_edges * sizeof *args->edges,
-                                               &own);
-    if (status == SPLAT_OK) status = share(t, args, &own);
-    return splat_shards_fail(t, status, &own, error);
+                                               &local);
+    if (status == SPLAT_OK) status = share(t, args, &local);
+    return splat_shards_fail(t, status, &local, error);
 }
 
 splat_status splat_trainer_get_mean_opacity(splat_trainer *t, double *mean, splat_error *error)
@@ -236,9 +237,9 @@ static splat_rank_info own_info(const splat_trainer *t)
 splat_status splat_shards_send_info(splat_trainer *t, splat_rank_info *all, splat_error *error)
 {
     splat_comm *comm = t->shards.comm;
-    splat_rank_info own = own_info(t);
+    splat_rank_info local = own_info(t);
     splat_comm_part out[SPLAT_MAX_RANKS] = {{0}}, in[SPLAT_MAX_RANKS] = {{0}};
-    out[0] = (splat_comm_part){&own, sizeof own};
+    out[0] = (splat_comm_part){&local, sizeof local};
     for (int r = 0; r < comm->size && comm->rank == 0; r++) in[r] = (splat_comm_part){&all[r], sizeof *all};
     return splat_comm_exchange(comm, out, in, error);
 }

@@ -57,8 +57,8 @@ static splat_status move_piece(splat_trainer *t, const splat_state_array *array,
     const size_t row = (size_t)array->words * 4;
     splat_comm_part out[SPLAT_MAX_RANKS] = {{0}}, in[SPLAT_MAX_RANKS] = {{0}};
     if (rank > 0) {
-        splat_comm_part own = {(char *)array->device + first * row, piece_rows(most, n, rank, size, first) * row};
-        *(to_others ? &in[0] : &out[0]) = own;
+        splat_comm_part local = {(char *)array->device + first * row, piece_rows(most, n, rank, size, first) * row};
+        *(to_others ? &in[0] : &out[0]) = local;
         return splat_device_exchange(comm, t->backend, out, in, error);
     }
     void *data;
@@ -100,10 +100,10 @@ static splat_status spread_array(splat_trainer *t, const splat_state_array *arra
     for (uint32_t piece = 0; piece < n_pieces; piece++) {
         const uint32_t first = (to_all ? n_pieces - 1 - piece : piece) * most, left = n_own - first;
         const uint32_t n = left < most ? left : most;
-        char *own = (char *)array->device + first * row;
-        if (to_all) SPLAT_TRY(splat_backend_copy(t->backend, beside, own, n * row, error));
+        char *local = (char *)array->device + first * row;
+        if (to_all) SPLAT_TRY(splat_backend_copy(t->backend, beside, local, n * row, error));
         SPLAT_TRY(copy_rows(t, array, 0, first, n, beside, to_all, error));
-        if (!to_all) SPLAT_TRY(splat_backend_copy(t->backend, own, beside, n * row, error));
+        if (!to_all) SPLAT_TRY(splat_backend_copy(t->backend, local, beside, n * row, error));
     }
     return SPLAT_OK;
 }
@@ -141,23 +141,23 @@ splat_status splat_shard_rows_deal(splat_trainer *t, uint32_t n, splat_error *er
 
 splat_status splat_trainer_gather(splat_trainer *t, splat_error *error)
 {
-    splat_error own;
+    splat_error local;
     if (!splat_shards_are_apart(t) || splat_shards_is_worker(t)) return SPLAT_OK;
     const uint32_t n = t->shards.n_all;
     SPLAT_TRY(splat_shards_order(t, SPLAT_ORDER_GATHER, error));
-    SPLAT_TRY(splat_shards_fail(t, splat_shard_rows_gather(t, n, &own), &own, error));
+    SPLAT_TRY(splat_shards_fail(t, splat_shard_rows_gather(t, n, &local), &local, error));
     t->shards.is_whole = true;
     return SPLAT_OK;
 }
 
 splat_status splat_shards_deal(splat_trainer *t, splat_error *error)
 {
-    splat_error own;
+    splat_error local;
     const uint32_t n = t->model->gaussians.n;
     if (!t->shards.is_whole) return SPLAT_OK;
     SPLAT_TRY(splat_shards_check_count(t, n, error));
     SPLAT_TRY(splat_shards_order(t, SPLAT_ORDER_DEAL, error));
-    splat_status status = splat_shards_fail(t, splat_shard_rows_deal(t, n, &own), &own, error);
+    splat_status status = splat_shards_fail(t, splat_shard_rows_deal(t, n, &local), &local, error);
     t->shards.is_whole = false;
     t->shards.n_all = n;
     return status;
@@ -171,7 +171,7 @@ typedef struct leveling {
 } leveling;
 
 /* Those with too many give to those with too few, both in the order of the ranks. */
-static void match(uint64_t *counts, const uint64_t *wanted, int size, int rank, leveling *own)
+static void match(uint64_t *counts, const uint64_t *wanted, int size, int rank, leveling *local)
 {
     int to = 0;
     for (int from = 0; from < size; from++)
@@ -181,26 +181,27 @@ static void match(uint64_t *counts, const uint64_t *wanted, int size, int rank, 
             const uint64_t n = over < under ? over : under;
             counts[from] -= n;
             counts[to] += n;
-            if (from == rank) own->sent[to] += n;
-            if (to == rank) own->received[from] += n;
+            if (from == rank) local->sent[to] += n;
+            if (to == rank) local->received[from] += n;
         }
 }
 
 /* The rows after those that stay go, one rank's after the other; those that come lie after the own. */
-static splat_status level_array(splat_trainer *t, const splat_state_array *array, const leveling *own,
-                               splat_error *error)
+static splat_status level_array(splat_trainer *t, const splat_state_array *array, const leveling *local,
+                                splat_error *error)
 {
     const size_t row = (size_t)array->words * 4;
     if (!array->rows || !row) return SPLAT_OK;
-    return splat_device_exchange_rows(t->shards.comm, t->backend, row, (char *)array->device + own->n_after * row,
-                                      own->sent, (char *)array->device + own->n_before * row, own->received, error);
+    return splat_device_exchange_rows(t->shards.comm, t->backend, row, (char *)array->device + local->n_after * row,
+                                      local->sent, (char *)array->device + local->n_before * row, local->received,
+                                      error);
 }
 
-static splat_status level_rows(splat_trainer *t, const leveling *own, splat_error *error)
+static splat_status level_rows(splat_trainer *t, const leveling *local, splat_error *error)
 {
     splat_state_array arrays[SPLAT_MAX_STATE_ARRAYS];
     const int n_arrays = splat_trainer_row_arrays(t, arrays);
-    for (int i = 0; i < n_arrays; i++) SPLAT_TRY(level_array(t, &arrays[i], own, error));
+    for (int i = 0; i < n_arrays; i++) SPLAT_TRY(level_array(t, &arrays[i], local, error));
     return SPLAT_OK;
 }
 
@@ -208,9 +209,9 @@ splat_status splat_shards_level(splat_trainer *t, splat_error *error)
 {
     splat_comm *comm = t->shards.comm;
     uint64_t counts[SPLAT_MAX_RANKS], wanted[SPLAT_MAX_RANKS], n_all = 0, n_moved = 0;
-    leveling own = {.n_before = t->model->gaussians.n};
+    leveling local = {.n_before = t->model->gaussians.n};
     if (!splat_shards_are_apart(t)) return SPLAT_OK;
-    SPLAT_TRY(splat_comm_share_u64(comm, own.n_before, counts, error));
+    SPLAT_TRY(splat_comm_share_u64(comm, local.n_before, counts, error));
     for (int r = 0; r < comm->size; r++) n_all += counts[r];
     if (n_all > UINT32_MAX)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "density control would make %llu Gaussians; a model holds %u",
@@ -219,12 +220,12 @@ splat_status splat_shards_level(splat_trainer *t, splat_error *error)
         wanted[r] = splat_shard_count((uint32_t)n_all, r, comm->size);
         n_moved += counts[r] > wanted[r];
     }
-    match(counts, wanted, comm->size, comm->rank, &own);
-    own.n_after = (uint32_t)wanted[comm->rank];
+    match(counts, wanted, comm->size, comm->rank, &local);
+    local.n_after = (uint32_t)wanted[comm->rank];
     t->shards.n_all = (uint32_t)n_all;
     if (n_moved == 0) return SPLAT_OK;
-    const bool counts_views = t->n_statistics > 0, grows = own.n_after > own.n_before;
-    if (grows) SPLAT_TRY(splat_trainer_resize_state(t, own.n_after, counts_views, error));
-    SPLAT_TRY(level_rows(t, &own, error));
-    return grows ? SPLAT_OK : splat_trainer_resize_state(t, own.n_after, counts_views, error);
+    const bool counts_views = t->n_statistics > 0, grows = local.n_after > local.n_before;
+    if (grows) SPLAT_TRY(splat_trainer_resize_state(t, local.n_after, counts_views, error));
+    SPLAT_TRY(level_rows(t, &local, error));
+    return grows ? SPLAT_OK : splat_trainer_resize_state(t, local.n_after, counts_views, error);
 }

@@ -113,14 +113,14 @@ static uint32_t rows_of(const splat_trainer *t, int rank)
 
 /* Gathers one array: the own rows, which are contiguous, go to all ranks, and all rows to their places in `all`. in: as
  * large as `all`. */
-static splat_status gather_array(splat_trainer *t, void *own, void *all, void *in, uint32_t words, splat_error *error)
+static splat_status gather_array(splat_trainer *t, void *local, void *all, void *in, uint32_t words, splat_error *error)
 {
     splat_comm *comm = t->shards.comm;
     splat_comm_part out[SPLAT_MAX_RANKS], from[SPLAT_MAX_RANKS];
     const size_t row = words * sizeof(uint32_t);
     char *at = in;
     for (int r = 0; r < comm->size; at += rows_of(t, r++) * row) {
-        out[r] = (splat_comm_part){own, rows_of(t, comm->rank) * row};
+        out[r] = (splat_comm_part){local, rows_of(t, comm->rank) * row};
         from[r] = (splat_comm_part){at, rows_of(t, r) * row};
     }
     SPLAT_TRY(splat_device_exchange(comm, t->backend, out, from, error));
@@ -135,11 +135,11 @@ static splat_status gather_shapes(splat_trainer *t, splat_error *error)
     splat_shard_shapes *s = &t->shards.shapes;
     splat_comm *comm = t->shards.comm;
     const uint32_t n_own = t->model->gaussians.n;
-    const shape_arrays own = arrays_of(&t->model->gaussians.p), packed = packed_at(s->out.data, n_own);
+    const shape_arrays local = arrays_of(&t->model->gaussians.p), packed = packed_at(s->out.data, n_own);
     splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
     char *at = s->in.data;
     for (int i = 0; i < SPLAT_N_SHAPES; i++)
-        SPLAT_TRY(splat_backend_copy(t->backend, packed.arrays[i], own.arrays[i],
+        SPLAT_TRY(splat_backend_copy(t->backend, packed.arrays[i], local.arrays[i],
                                      n_own * shape_words[i] * sizeof(float), error));
     for (int r = 0; r < comm->size; at += shapes_bytes(rows_of(t, r++))) {
         out[r] = (splat_comm_part){s->out.data, shapes_bytes(n_own)};
@@ -158,9 +158,9 @@ static splat_status gather_shapes(splat_trainer *t, splat_error *error)
 /* Gathers the cached arrays of all Gaussians if each rank has only its rows: after a checkpoint was loaded. */
 static splat_status gather_cached(splat_trainer *t, splat_error *error)
 {
-    splat_extra_rows *own = &t->regularizer_rows, *all = &t->shards.shapes.extra_rows;
-    splat_row_blocks *rows = &all->rows[SPLAT_ROWS_CACHED], *own_rows = &own->rows[SPLAT_ROWS_CACHED];
-    if (own->n_cached == 0) return splat_extra_rows_cache(all, t->backend, 0, error);
+    splat_extra_rows *local = &t->regularizer_rows, *all = &t->shards.shapes.extra_rows;
+    splat_row_blocks *rows = &all->rows[SPLAT_ROWS_CACHED], *own_rows = &local->rows[SPLAT_ROWS_CACHED];
+    if (local->n_cached == 0) return splat_extra_rows_cache(all, t->backend, 0, error);
     if (all->n_cached > 0) return SPLAT_OK;
     SPLAT_TRY(splat_extra_rows_cache(all, t->backend, t->shards.n_all, error));
     for (int i = 0; i < rows->n_arrays; i++) {
@@ -205,13 +205,13 @@ splat_extra_rows *splat_shapes_extra_rows(splat_trainer *t)
 
 splat_status splat_shapes_keep_cached(splat_trainer *t, splat_error *error)
 {
-    splat_extra_rows *own = &t->regularizer_rows;
+    splat_extra_rows *local = &t->regularizer_rows;
     const splat_row_blocks *rows = &t->shards.shapes.extra_rows.rows[SPLAT_ROWS_CACHED];
     const uint32_t n = t->model->gaussians.n;
     if (!is_copied(t)) return SPLAT_OK;
-    SPLAT_TRY(splat_extra_rows_cache(own, t->backend, n, error));
+    SPLAT_TRY(splat_extra_rows_cache(local, t->backend, n, error));
     for (int i = 0; i < rows->n_arrays; i++)
-        SPLAT_TRY(spread(t, rows->blocks[i].data, t->shards.comm->rank, own->rows[SPLAT_ROWS_CACHED].blocks[i].data,
+        SPLAT_TRY(spread(t, rows->blocks[i].data, t->shards.comm->rank, local->rows[SPLAT_ROWS_CACHED].blocks[i].data,
                          n, rows->words[i], false, error));
     return SPLAT_OK;
 }

@@ -95,9 +95,9 @@ splat_status splat_shards_most(splat_trainer *t, uint64_t *value, splat_error *e
     return splat_comm_reduce_u64(t->shards.comm, SPLAT_COMM_MAX, value, 1, error);
 }
 
-splat_status splat_shards_agree(splat_trainer *t, splat_status own, splat_error *refused)
+splat_status splat_shards_agree(splat_trainer *t, splat_status local, splat_error *refused)
 {
-    return splat_shards_are_apart(t) ? splat_comm_agree(t->shards.comm, own, refused) : own;
+    return splat_shards_are_apart(t) ? splat_comm_agree(t->shards.comm, local, refused) : local;
 }
 
 /* ---------------------------------------------------------------- orders of rank 0 */
@@ -129,11 +129,11 @@ splat_status splat_shards_order(const splat_trainer *t, splat_order_kind kind, s
     return splat_order_give(t, &o, error);
 }
 
-splat_status splat_shards_fail(const splat_trainer *t, splat_status status, const splat_error *own,
+splat_status splat_shards_fail(const splat_trainer *t, splat_status status, const splat_error *local,
                                splat_error *error)
 {
     if (status == SPLAT_OK) return status;
-    if (t->shards.comm && status != SPLAT_ERROR_RANK) splat_comm_fail(t->shards.comm, own);
-    if (error) *error = *own;
+    if (t->shards.comm && status != SPLAT_ERROR_RANK) splat_comm_fail(t->shards.comm, local);
+    if (error) *error = *local;
     return status;
 }

@@ -46,7 +46,7 @@ splat_status splat_shards_sum(splat_trainer *trainer, uint64_t *values, size_t n
 splat_status splat_shards_largest(splat_trainer *trainer, float *value, splat_error *error);
 splat_status splat_shards_most(splat_trainer *trainer, uint64_t *value, splat_error *error);
 /* splat_comm_agree. */
-splat_status splat_shards_agree(splat_trainer *trainer, splat_status own, splat_error *refused);
+splat_status splat_shards_agree(splat_trainer *trainer, splat_status local, splat_error *refused);
 
 /* ---------------------------------------------------------------- orders of rank 0 */
 
@@ -137,7 +137,7 @@ void splat_order_make(const splat_trainer *trainer, splat_order_kind kind, splat
 splat_status splat_order_give(const splat_trainer *trainer, splat_order *order, splat_error *error);
 /* After OK nothing. Otherwise what the others, if there are any, wait for does not come: they hear why (own), unless
  * they said so themselves. Returns status; *error (NULL is allowed): own. */
-splat_status splat_shards_fail(const splat_trainer *trainer, splat_status status, const splat_error *own,
+splat_status splat_shards_fail(const splat_trainer *trainer, splat_status status, const splat_error *local,
                                splat_error *error);
 
 #endif

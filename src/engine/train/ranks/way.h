@@ -20,7 +20,7 @@ typedef struct splat_way {
     /* Iterations and views of the next step. Errors: those of splat_step_next_view, RANK. */
     splat_status (*choose)(splat_trainer *trainer, struct splat_step *step, splat_error *error);
     /* A status that all ranks agree on: MEMORY if any rank lacks memory below a limit. */
-    splat_status (*agree)(splat_trainer *trainer, splat_status own, splat_error *error);
+    splat_status (*agree)(splat_trainer *trainer, splat_status local, splat_error *error);
     /* The losses of a regularizer, of all views. */
     splat_status (*regularize)(splat_trainer *trainer, struct splat_step *step, splat_error *error);
     /* Frames for the Gaussians of this rank, in every view; and the own view's. Errors: MEMORY. */

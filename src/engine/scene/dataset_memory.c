@@ -1,5 +1,5 @@
 /* Scenes of photos in memory: what their caller gave, checked, as views of a source. */
-#include "scene/dataset_given.h"
+#include "scene/dataset_memory.h"
 #include "scene/dataset_parts.h"
 #include "scene/dataset_source.h"
 
@@ -128,11 +128,11 @@ static splat_status copy_photo(const splat_scene_arrays *arrays, size_t i, splat
     return splat_options_take(photo, at, "splat_scene_photo", error);
 }
 
-splat_status splat_source_take(const splat_scene_arrays *arrays, const splat_scene_options *options,
-                               splat_scene_photo **photos, splat_source *source, splat_error *error)
+splat_status splat_source_from_memory(const splat_scene_arrays *arrays, const splat_scene_options *options,
+                                      splat_scene_photo **photos, splat_source *source, splat_error *error)
 {
     size_t n = arrays->n_photos;
-    *source = (splat_source){.format = "memory", .given = arrays};
+    *source = (splat_source){.format = "memory", .in_memory = arrays};
     if (n == 0 || !arrays->photos)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a scene in memory needs photos; there are none");
     source->views = calloc(n, sizeof *source->views);
@@ -145,7 +145,7 @@ splat_status splat_source_take(const splat_scene_arrays *arrays, const splat_sce
         splat_source_view *view = &source->views[source->n_views++];
         status = copy_photo(arrays, i, photo, error);
         if (status == SPLAT_OK) status = take_view(photo, view, error);
-        view->given = photo;
+        view->in_memory = photo;
         source->has_split |= options->eval && photo->is_test;
         photo->name = photo->camera_model = NULL; /* the caller's, and not needed any more */
     }
@@ -156,7 +156,8 @@ splat_status splat_source_take(const splat_scene_arrays *arrays, const splat_sce
 
 /* ---------------------------------------------------------------- points */
 
-splat_status splat_given_points(const splat_scene_arrays *arrays, splat_point **points, size_t *n, splat_error *error)
+splat_status splat_source_memory_points(const splat_scene_arrays *arrays, splat_point **points, size_t *n,
+                                        splat_error *error)
 {
     if (arrays->n_points && !arrays->points)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a scene in memory has %zu points, but points is NULL",
