@@ -21,12 +21,6 @@ static int leave_folder(void **state)
     return chdir("..");
 }
 
-static void save(const char *path, const char *text)
-{
-    splat_error error;
-    ASSERT_OK(splat_file_write(path, text, strlen(text), &error));
-}
-
 static void assert_holds(const char *path, const char *text)
 {
     splat_error error;
@@ -53,17 +47,17 @@ static mode_t mode_of(const char *path)
 static void a_link_stays_and_its_target_is_written(void **state)
 {
     (void)state;
-    save("elsewhere/target", "old");
+    fixture_text("elsewhere/target", "old");
     assert_int_equal(symlink("elsewhere/target", "link"), 0);       /* relative to the link's folder, not to ours */
     assert_int_equal(symlink("../link", "elsewhere/link_of_link"), 0);
-    save("elsewhere/link_of_link", "new");
+    fixture_text("elsewhere/link_of_link", "new");
     assert_true(is_link("link") && is_link("elsewhere/link_of_link") && !is_link("elsewhere/target"));
     assert_holds("elsewhere/target", "new");
     char absolute[4096], path[4200];
     assert_non_null(getcwd(absolute, sizeof absolute));
     snprintf(path, sizeof path, "%s/elsewhere/target", absolute);
     assert_int_equal(symlink(path, "absolute"), 0);
-    save("absolute", "newer");
+    fixture_text("absolute", "newer");
     assert_true(is_link("absolute"));
     assert_holds("elsewhere/target", "newer");
     assert_int_equal(fixture_count("elsewhere"), 2); /* no temporary is left */
@@ -74,7 +68,7 @@ static void a_link_to_nothing_makes_the_file_it_names(void **state)
 {
     (void)state;
     assert_int_equal(symlink("elsewhere/later", "link"), 0);
-    save("link", "made");
+    fixture_text("link", "made");
     assert_true(is_link("link"));
     assert_holds("elsewhere/later", "made");
 }
@@ -97,7 +91,7 @@ static void a_save_that_is_given_up_leaves_link_and_target(void **state)
     (void)state;
     splat_error error;
     splat_save given_up;
-    save("elsewhere/target", "old");
+    fixture_text("elsewhere/target", "old");
     assert_int_equal(symlink("elsewhere/target", "link"), 0);
     ASSERT_OK(splat_save_open(&given_up, "link", &error));
     fputs("half of", given_up.stream);
@@ -113,16 +107,16 @@ static void a_file_keeps_its_mode(void **state)
     (void)state;
     static const mode_t modes[] = {0600, 0640, 0664, 0755, 0444};
     mode_t mask = umask(022);
-    save("file", "first");
+    fixture_text("file", "first");
     assert_int_equal(mode_of("file"), 0644); /* what a plain open gives */
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         assert_int_equal(chmod("file", modes[i]), 0);
-        save("file", "next");
+        fixture_text("file", "next");
         assert_int_equal(mode_of("file"), modes[i]);
     }
     assert_int_equal(chmod("file", 0600), 0);
     assert_int_equal(symlink("file", "link"), 0);
-    save("link", "through a link");
+    fixture_text("link", "through a link");
     assert_int_equal(mode_of("file"), 0600);
     assert_holds("file", "through a link");
     umask(mask);

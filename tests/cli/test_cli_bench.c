@@ -1,5 +1,6 @@
 /* splatsmith bench and render --random_views, seen from outside: exit codes, words, files, what each option does. */
 #include "bench_fixture.h"
+#include "text_fixture.h"
 
 #include "io/json.h"
 #include "lpips_fixture.h"
@@ -10,14 +11,6 @@
 
 #define MAX_WORDS 64
 static char out[1 << 17], err[1 << 15];
-
-static void read_output(const char *path, char *text, size_t size)
-{
-    FILE *file = fopen(path, "r");
-    size_t n = file ? fread(text, 1, size - 1, file) : 0;
-    text[n] = '\0';
-    if (file) fclose(file);
-}
 
 /* The words of one command line, cut at spaces. */
 static int run(const char *line)
@@ -39,8 +32,8 @@ static int run(const char *line)
         _exit(127);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
-    read_output("out.txt", out, sizeof out);
-    read_output("err.txt", err, sizeof err);
+    read_text("out.txt", out, sizeof out);
+    read_text("err.txt", err, sizeof err);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 

@@ -7,28 +7,21 @@
 #include <cmocka.h>
 
 #include "cli_fixture.h"
+#include "scene_fixture.h"
 
 #define ON_CPU "--backend", "cpu", "--threads", "1"
 #define SPLAT "model/point_cloud/iteration_3/point_cloud.ply"
-
-static void write_path(const char *name, const char *text)
-{
-    FILE *out = fopen(name, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    fclose(out);
-}
 
 static int set_up(void **state)
 {
     (void)state;
     if (!enter_work_folder()) return 1;
-    write_path("path.json", "{\"format\": \"splatsmith camera path\", \"fps\": 2, \"width\": 65, \"height\": 48, "
+    fixture_text("path.json", "{\"format\": \"splatsmith camera path\", \"fps\": 2, \"width\": 65, \"height\": 48, "
                             "\"keyframes\": [{\"time\": 0, \"position\": [0, 0, -3], \"quaternion\": [1, 0, 0, 0], "
                             "\"fov_y\": 50}, {\"time\": 1, \"position\": [1, 0, -3], \"quaternion\": [1, 0, 0, 0], "
                             "\"fov_y\": 50}]}");
-    write_path("wrong.json", "{\"keyframes\": []}");
-    write_path("triangle.obj", "v -1 -1 0\nv 1 -1 0\nv 0 1 0\nf 1 2 3\n");
+    fixture_text("wrong.json", "{\"keyframes\": []}");
+    fixture_text("triangle.obj", "v -1 -1 0\nv 1 -1 0\nv 0 1 0\nf 1 2 3\n");
     if (run("sample", "tiny", "--width", "64", "--height", "48", "--cameras", "6", "--points", "100",
             "--truth_points", "20", "--supersample", "1", (char *)NULL) != 0)
         return 1;

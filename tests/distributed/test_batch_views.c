@@ -114,12 +114,6 @@ static void look_at_one(splat_trainer *t, void *user)
                                splat_trainer_statistics(t).count[COORDINATE / 3]};
 }
 
-static void keep_one_view(splat_trainer *t, int rank)
-{
-    (void)rank;
-    t->scene->dataset.n_train = 1;
-}
-
 /* Adam's first step on a batch of three equal views is that of three times the gradient; the statistics count each
  * view. */
 static void a_batch_of_equal_views_steps_further(void **state)

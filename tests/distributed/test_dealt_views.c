@@ -143,12 +143,6 @@ static void at_any_time(void **state)
     free(e);
 }
 
-static void begin_late(splat_trainer *t, int rank)
-{
-    (void)rank;
-    t->iteration = LATE;
-}
-
 /* All bands are active in the checkpoint; ranks that have made no step yet must learn it. */
 static void bands_are_those_of_a_checkpoint(void **state)
 {
@@ -157,7 +151,7 @@ static void bands_are_those_of_a_checkpoint(void **state)
     e->set = SPLAT_VIEWS_TRAIN;
     splat_train_options o = late_options(60);
     shared_run first = make_run(&o, 50), rest = make_run(&o, 0);
-    first.spoil = begin_late;
+    first.spoil = start_late;
     first.to = rest.from = "bands.splatsmith";
     run_well(&first, 1);
     evaluate_in(rest, e);

@@ -60,12 +60,6 @@ typedef struct looked {
     int steps;
 } looked;
 
-static void keep_one_view(splat_trainer *t, int rank)
-{
-    (void)rank;
-    t->scene->dataset.n_train = 1;
-}
-
 /* The exposure of the first photo, at the rank that looks. */
 static void look_at_the_first(splat_trainer *t, void *user)
 {

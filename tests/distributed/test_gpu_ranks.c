@@ -180,13 +180,6 @@ typedef struct both_ways {
     splat_error error;
 } both_ways;
 
-/* All bands of SH, of which steps are put off. */
-static void begin_late(splat_trainer *t, int rank)
-{
-    (void)rank;
-    t->iteration = LATE;
-}
-
 static splat_status do_apart(splat_trainer *t, both_ways *b)
 {
     splat_memory *memory = &t->backend->memory;
@@ -224,7 +217,7 @@ static void rows_are_saved_and_measured_where_they_are(void **state)
         const int n = i ? n_gpus : 2;
         shared_run run = make_gpu_batches(&o, 30);
         b.saves_first = i > 0;
-        run.spoil = begin_late;
+        run.spoil = start_late;
         run.look_apart = look_both_ways;
         run.user = &b;
         run_well(&run, n);
@@ -253,7 +246,7 @@ static int failing_growth;
 
 static void fail_once(splat_trainer *t, int rank)
 {
-    begin_late(t, rank);
+    start_late(t, rank);
     if (rank == 1) t->backend->memory.fail_growth = failing_growth;
 }
 
@@ -266,7 +259,7 @@ static void gpus_ask_again_together(void **state)
     o.may_give_up = SPLAT_GIVE_UP_ALL;
     shared_run well = make_gpu_batches(&o, 24);
     well.deterministic = true;
-    well.spoil = begin_late;
+    well.spoil = start_late;
     for (int r = 0; r < 2; r++) well.limits[r] = (size_t)4 << 30;
     run_well(&well, 2);
     for (failing_growth = 1; failing_growth < 80; failing_growth += 9) {

@@ -7,19 +7,12 @@
 #include "measure/results_json.h"
 #include "run/cfg_args.h"
 #include "scene/scene_options.h"
+#include "scene_fixture.h"
 
 #include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *stream = fopen(path, "wb");
-    assert_non_null(stream);
-    fputs(text, stream);
-    fclose(stream);
-}
 
 static char *read_text(const char *path)
 {
@@ -147,7 +140,7 @@ static void test_cfg_args_python(void **state)
         FILE *stream = fopen("wanted", "wb");
         fputs(strings[i], stream);
         fclose(stream);
-        write_text("check.py",
+        fixture_text("check.py",
                    "import argparse, os\n"
                    "text = open('cfg_args', encoding='utf-8', newline='').read()\n"
                    "n = eval(text, {'Namespace': argparse.Namespace})\n"
@@ -177,7 +170,7 @@ static void test_cfg_args_foreign(void **state)
     (void)state;
     splat_error error;
     splat_model_config config;
-    write_text("cfg_args", " argparse.Namespace( images = u\"im\\x61ges\\u00e9\\101\\q\" , eval=1,\n"
+    fixture_text("cfg_args", " argparse.Namespace( images = u\"im\\x61ges\\u00e9\\101\\q\" , eval=1,\n"
                            "source_path=r'C:\\new', test_iterations=[7000, (30_000, ')'), {'a': \"]\"}],\n"
                            "resolution=2.0, path=PosixPath('/x'), f=1.5-2, lam=lambda x: x+1, model_path=None,"
                            "white_background=None, kernel_size=3,) \n");
@@ -189,7 +182,7 @@ static void test_cfg_args_foreign(void **state)
     assert_int_equal(config.sh_degree, 3);
     assert_true(config.kernel_size == 3.0f);
     splat_model_config_free(&config);
-    write_text("cfg_args", "Namespace()");
+    fixture_text("cfg_args", "Namespace()");
     ASSERT_OK(splat_cfg_args_read(".", &config, &error));
     assert_string_equal(config.scene.source_path, "");
     assert_string_equal(config.scene.images, "images");
@@ -229,7 +222,7 @@ static void test_cfg_args_refused(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         splat_error error;
         splat_model_config config;
-        write_text("cfg_args", cases[i].text);
+        fixture_text("cfg_args", cases[i].text);
         if (splat_cfg_args_read(".", &config, &error) != SPLAT_ERROR_FORMAT) fail_msg("accepted: %s", cases[i].text);
         if (!strstr(error.message, cases[i].says) || error.offset != cases[i].offset)
             fail_msg("%s: \"%s\" at %d", cases[i].text, error.message, (int)error.offset);
@@ -254,7 +247,7 @@ static void test_cfg_args_damage(void **state)
             char copy[sizeof text];
             memcpy(copy, text, sizeof text);
             copy[i] = "\0'\"\\([{}]),="[k];
-            write_text("cfg_args", copy);
+            fixture_text("cfg_args", copy);
             splat_status status = splat_cfg_args_read(".", &config, &error);
             if (status == SPLAT_OK) splat_model_config_free(&config);
             if (k == 0) assert_int_equal(status, SPLAT_ERROR_FORMAT);
@@ -336,7 +329,7 @@ static void test_first_camera(void **state)
         "[{\"width\": 9, \"height\": 9, \"fx\": 0, \"fy\": 9, \"position\": [0, 0, 0],"
         " \"rotation\": [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}]"};
     for (size_t i = 0; i < sizeof damaged / sizeof damaged[0]; i++) {
-        write_text("damaged.json", damaged[i]);
+        fixture_text("damaged.json", damaged[i]);
         assert_int_equal(splat_cameras_json_first("damaged.json", &camera, &error), SPLAT_ERROR_FORMAT);
     }
     assert_int_equal(splat_cameras_json_first("absent.json", &camera, &error), SPLAT_ERROR_IO);
@@ -376,7 +369,7 @@ static void test_split(void **state)
         {"{\"version\": 1, \"train\": [\"a\"], \"test\": [\"b\"", SPLAT_ERROR_FORMAT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        write_text("split.json", cases[i].text);
+        fixture_text("split.json", cases[i].text);
         assert_int_equal(splat_split_read("split.json", &back, &error), cases[i].status);
         assert_string_equal(error.file, "split.json");
         assert_null(back.train);
@@ -405,7 +398,7 @@ static void test_results(void **state)
         {.l1 = 0.02, .psnr = INFINITY, .psnr_per_channel = INFINITY, .ssim = 1.0 / 3.0, .n_views = 1}};
     splat_metrics mean = {.l1 = 0.015, .psnr = 0.1 + 0.2, .psnr_per_channel = 31, .ssim = 0.8, .n_views = 2};
     remove("results.json");
-    write_text("per_view.json", "{\"other\": {\"PSNR\": {\"x\": 12.5}}, \"ours_7\": {\"LPIPS\": {\"old\": 1}}}");
+    fixture_text("per_view.json", "{\"other\": {\"PSNR\": {\"x\": 12.5}}, \"ours_7\": {\"LPIPS\": {\"old\": 1}}}");
     ASSERT_OK(splat_results_json_write(".", "ours_7", &mean, views, names, 2, &error));
     ASSERT_OK(splat_results_json_write(".", "ours_30", &mean, views, names, 1, &error));
     char *text = read_text("results.json");
@@ -435,9 +428,9 @@ static void test_results(void **state)
     text = read_text("results.json");
     assert_non_null(strstr(text, "\"masked\": true"));
     free(text);
-    write_text("results.json", "[1]"); /* not ours: refused, and left as it is */
+    fixture_text("results.json", "[1]"); /* not ours: refused, and left as it is */
     assert_int_equal(splat_results_json_write(".", "ours_7", &mean, views, names, 2, &error), SPLAT_ERROR_FORMAT);
-    write_text("results.json", "{\"a\":");
+    fixture_text("results.json", "{\"a\":");
     assert_int_equal(splat_results_json_write(".", "ours_7", &mean, views, names, 2, &error), SPLAT_ERROR_FORMAT);
     text = read_text("results.json");
     assert_string_equal(text, "{\"a\":");
@@ -460,7 +453,7 @@ static void test_find_iteration(void **state)
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         char *name = splat_format("m/point_cloud/%s", folders[i]), *ply = splat_format("%s/point_cloud.ply", name);
         ASSERT_OK(splat_folder_create(name, &error));
-        if (strcmp(folders[i], "iteration_40000") != 0) write_text(ply, "ply"); /* 40000 was cut short */
+        if (strcmp(folders[i], "iteration_40000") != 0) fixture_text(ply, "ply"); /* 40000 was cut short */
         free(name);
         free(ply);
     }

@@ -4,6 +4,8 @@
 #include "check.h"
 #include "io/ply/ply_points.h"
 #include "io/splat/formats.h"
+#include "scene_fixture.h"
+#include "text_fixture.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -100,12 +102,6 @@ static void test_layout(void **state)
 
 /* ---------------------------------------------------------------- files of other tools */
 
-static void write_text(const char *path, const char *text)
-{
-    splat_error error;
-    ASSERT_OK(splat_file_write(path, text, strlen(text), &error));
-}
-
 /* Every scalar type, lists before, inside and after the vertices, columns nobody asked for, \r\n, blank lines. */
 static const char ascii_splat[] =
     "ply\r\nformat ascii 1.0\r\ncomment   SplatRenderMode:  default \r\nobj_info a b c d e f g h\r\n"
@@ -124,7 +120,7 @@ static void test_ascii(void **state)
     (void)state;
     splat_error error;
     splat_cloud g;
-    write_text("ascii.ply", ascii_splat);
+    fixture_text("ascii.ply", ascii_splat);
     ASSERT_OK(splat_cloud_read("ascii.ply", &g, &error));
     static const float means[3] = {1.5f, -2, 0.3f}, dc[6] = {0.1f, 0.2f, 0.3f, 1, 2, 3};
     static const float scales[6] = {-1, -2, -3, 5, 6, 7}, rotations[8] = {1, -5, 0.25f, 0.75f, 9, 10, 11, 8};
@@ -216,7 +212,7 @@ static void test_points(void **state)
     ASSERT_OK(splat_file_read("points.ply", &data, &size, &error));
     assert_memory_equal(data + size - 15, normals + 3, 12); /* of the last point, before its colour */
     free(data);
-    write_text("points.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\n"
+    fixture_text("points.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\n"
                              "property float z\nend_header\n1 2 3\n");
     ASSERT_OK(splat_ply_read_points("points.ply", &points, &n, &error));
     assert_true(n == 1 && points[0].color[0] == 128 && points[0].color[2] == 128);
@@ -229,19 +225,12 @@ static void assert_refused(const char *text, splat_status wanted, const char *pa
 {
     splat_error error;
     splat_cloud g;
-    write_text("bad.ply", text);
+    fixture_text("bad.ply", text);
     assert_int_equal(splat_cloud_read("bad.ply", &g, &error), wanted);
     if (!strstr(error.message, part)) fail_msg("\"%s\" does not say \"%s\"", error.message, part);
     assert_string_equal(error.file, "bad.ply");
     assert_int_equal(error.line, line);
     assert_null(g.means);
-}
-
-static char *replaced(const char *text, const char *what, const char *by)
-{
-    const char *found = strstr(text, what);
-    assert_non_null(found);
-    return splat_format("%.*s%s%s", (int)(found - text), text, by, found + strlen(what));
 }
 
 static void test_refused(void **state)
@@ -277,7 +266,7 @@ static void test_refused(void **state)
         {"3 1 2 3 7", "9 1 2 3 7", SPLAT_ERROR_FORMAT, "ends before its value of view", 28},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *text = replaced(ascii_splat, cases[i].what, cases[i].by);
+        char *text = text_replaced(ascii_splat, cases[i].what, cases[i].by);
         assert_refused(text, cases[i].status, cases[i].says, cases[i].line);
         free(text);
     }
@@ -286,12 +275,12 @@ static void test_refused(void **state)
     assert_int_equal(splat_cloud_read("absent.ply", &g, &error), SPLAT_ERROR_IO);
     splat_point *points;
     size_t n;
-    write_text("bad.ply", "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\n"
+    fixture_text("bad.ply", "ply\nformat ascii 1.0\nelement vertex 2\nproperty float x\nproperty float y\n"
                           "property float z\nend_header\n1 2 3\n1 inf 3\n");
     assert_int_equal(splat_ply_read_points("bad.ply", &points, &n, &error), SPLAT_ERROR_FORMAT);
     assert_non_null(strstr(error.message, "coordinate y of point 1"));
     assert_int_equal(error.line, 9);
-    write_text("bad.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\n"
+    fixture_text("bad.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\n"
                           "property float z\nproperty uchar red\nend_header\n1 2 3 4\n");
     assert_int_equal(splat_ply_read_points("bad.ply", &points, &n, &error), SPLAT_ERROR_FORMAT);
     assert_non_null(strstr(error.message, "green"));
@@ -345,8 +334,8 @@ static void test_damage(void **state)
     free(data);
     for (int big = 0; big <= 1; big++) sweep(points, make_binary_points(points, big), true);
     /* without the face element, which is never read */
-    char *text = replaced(ascii_splat, "element face 1\r\nproperty list uchar int vertex_indices\r\n", "");
-    char *short_text = replaced(text, "3 0 1 0\r\n", "");
+    char *text = text_replaced(ascii_splat, "element face 1\r\nproperty list uchar int vertex_indices\r\n", "");
+    char *short_text = text_replaced(text, "3 0 1 0\r\n", "");
     sweep((uint8_t *)short_text, strlen(short_text), false);
     free(text);
     free(short_text);

@@ -1,29 +1,18 @@
 /* Files of torch.save made by hand: what an attacker might write, and what only old or large files have. */
 #include "io/torch/torch_read.h"
 #include "io/torch/torch_values.h"
+#include "text_fixture.h"
 #include "torch_fixture.h"
 
 #include <stdio.h>
 #include <zlib.h>
 
-typedef struct bytes {
-    uint8_t data[4096];
-    size_t n;
-} bytes;
-
-static void put(bytes *b, const void *data, size_t n)
-{
-    assert_true(b->n + n <= sizeof b->data);
-    memcpy(b->data + b->n, data, n);
-    b->n += n;
-}
-
 /* Little-endian in n bytes, which may be more than eight. */
-static void put_number(bytes *b, uint64_t value, size_t n)
+static void put_number(file_bytes *b, uint64_t value, size_t n)
 {
     for (size_t i = 0; i < n; i++, value >>= 8) {
         uint8_t byte = (uint8_t)value;
-        put(b, &byte, 1);
+        file_bytes_put(b, &byte, 1);
     }
 }
 
@@ -36,23 +25,23 @@ typedef struct entry {
 } entry;
 
 /* A zip file as torch.save writes it, in one buffer. */
-static void build_zip(bytes *zip, const entry *entries, size_t n)
+static void build_zip(file_bytes *zip, const entry *entries, size_t n)
 {
-    bytes list = {.n = 0};
+    file_bytes list = {.n = 0};
     zip->n = 0;
     for (size_t i = 0; i < n; i++) {
         const entry *e = &entries[i];
         size_t at = zip->n, length = strlen(e->name), n_wide = (size_t)e->n_wide;
         uint64_t crc = crc32_z(crc32_z(0, NULL, 0), e->data, e->n), limit = UINT32_MAX;
-        put(zip, "PK\3\4\0\0\0\0", 8);
+        file_bytes_put(zip, "PK\3\4\0\0\0\0", 8);
         put_number(zip, (uint64_t)e->method, 2);
         put_number(zip, 0, 16); /* sizes follow the data, as torch has it */
         put_number(zip, length, 2);
         put_number(zip, 3, 2);
-        put(zip, e->name, length);
-        put(zip, "FBZ", 3); /* torch pads here */
-        put(zip, e->data, e->n);
-        put(&list, "PK\1\2\0\0\0\0\0\0", 10);
+        file_bytes_put(zip, e->name, length);
+        file_bytes_put(zip, "FBZ", 3); /* torch pads here */
+        file_bytes_put(zip, e->data, e->n);
+        file_bytes_put(&list, "PK\1\2\0\0\0\0\0\0", 10);
         put_number(&list, (uint64_t)e->method, 2);
         put_number(&list, 0, 4);
         put_number(&list, crc, 4);
@@ -62,14 +51,14 @@ static void build_zip(bytes *zip, const entry *entries, size_t n)
         put_number(&list, n_wide ? 4 + 8 * n_wide : 0, 2);
         put_number(&list, 0, 10);
         put_number(&list, n_wide ? limit : at, 4);
-        put(&list, e->name, length);
+        file_bytes_put(&list, e->name, length);
         uint64_t fields[3] = {e->n, e->n, at};
         if (n_wide) put_number(&list, 1 | n_wide << 19, 4);
-        put(&list, fields + 3 - n_wide, 8 * n_wide);
+        file_bytes_put(&list, fields + 3 - n_wide, 8 * n_wide);
     }
     size_t directory = zip->n;
-    put(zip, list.data, list.n);
-    put(zip, "PK\5\6\0\0\0\0", 8);
+    file_bytes_put(zip, list.data, list.n);
+    file_bytes_put(zip, "PK\5\6\0\0\0\0", 8);
     put_number(zip, n, 2);
     put_number(zip, n, 2);
     put_number(zip, list.n, 4);
@@ -77,7 +66,7 @@ static void build_zip(bytes *zip, const entry *entries, size_t n)
     put_number(zip, 0, 2);
 }
 
-static splat_status open_bytes(const bytes *b, splat_torch_file **file, splat_error *error)
+static splat_status open_bytes(const file_bytes *b, splat_torch_file **file, splat_error *error)
 {
     fixture_bytes("made.pth", b->data, b->n);
     return splat_torch_file_open("made.pth", file, error);
@@ -91,7 +80,7 @@ static splat_status open_bytes(const bytes *b, splat_torch_file **file, splat_er
 
 static splat_status open_pickle(const char *pickle, size_t n, splat_torch_file **file, splat_error *error)
 {
-    bytes zip;
+    file_bytes zip;
     entry entries[2] = {{"x/data.pkl", pickle, n, 0, 0}, {"x/data/0", TWO_FLOATS, 8, 0, 3}};
     build_zip(&zip, entries, 2);
     return open_bytes(&zip, file, error);
@@ -213,12 +202,12 @@ static void test_depth(void **state)
     (void)state;
     for (int is_bomb = 0; is_bomb <= 1; is_bomb++) {
         for (int depth = 60; depth <= 70; depth += 10) {
-            bytes pickle = {.n = 0};
+            file_bytes pickle = {.n = 0};
             splat_error error;
             splat_torch_file *file;
-            put(&pickle, "\x80\2]", 3);
-            for (int i = 0; i < depth; i++) put(&pickle, is_bomb ? "2\x86" : "\x85", is_bomb ? 2 : 1);
-            put(&pickle, ".", 1);
+            file_bytes_put(&pickle, "\x80\2]", 3);
+            for (int i = 0; i < depth; i++) file_bytes_put(&pickle, is_bomb ? "2\x86" : "\x85", is_bomb ? 2 : 1);
+            file_bytes_put(&pickle, ".", 1);
             splat_status status = open_pickle((const char *)pickle.data, pickle.n, &file, &error);
             assert_int_equal(status, depth > 64 ? SPLAT_ERROR_UNSUPPORTED : SPLAT_OK);
             splat_torch_file_close(file);
@@ -277,7 +266,7 @@ static void test_hostile_containers(void **state)
     };
     splat_error error;
     splat_torch_file *file;
-    bytes zip;
+    file_bytes zip;
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         build_zip(&zip, list[i].entries, list[i].n);
         splat_status status = open_bytes(&zip, &file, &error);
@@ -285,10 +274,10 @@ static void test_hostile_containers(void **state)
             fail_msg("zip %zu: %d %s", i, status, status ? error.message : "is read");
         splat_torch_file_close(file);
     }
-    bytes tar = {.n = 512}, pickled = {.n = 0}, nothing = {.n = 0};
+    file_bytes tar = {.n = 512}, pickled = {.n = 0}, nothing = {.n = 0};
     memset(tar.data, 0, 512);
     memcpy(tar.data + 257, "ustar", 5);
-    put(&pickled, "\x80\4N.", 4);
+    file_bytes_put(&pickled, "\x80\4N.", 4);
     assert_int_equal(open_bytes(&tar, &file, &error), SPLAT_ERROR_UNSUPPORTED);
     assert_int_equal(open_bytes(&pickled, &file, &error), SPLAT_ERROR_UNSUPPORTED);
     assert_int_equal(open_bytes(&nothing, &file, &error), SPLAT_ERROR_FORMAT);
@@ -302,7 +291,7 @@ static void test_overlap(void **state)
 {
     (void)state;
     static const char pickle[] = "\x80\2" STORAGE("\2") "(U\7storagectorch\nFloatStorage\nU\1" "1U\3cpuK\2tQ\x86.";
-    bytes zip;
+    file_bytes zip;
     splat_error error;
     splat_torch_file *file;
     uint8_t data[2048] = {0};
@@ -344,8 +333,8 @@ static void test_storage_view(void **state)
     static const float two[1] = {2.0f};
     splat_error error;
     splat_torch_file *file;
-    bytes b = {.n = 0};
-    put(&b, good, sizeof good - 1);
+    file_bytes b = {.n = 0};
+    file_bytes_put(&b, good, sizeof good - 1);
     ASSERT_OK(open_bytes(&b, &file, &error));
     assert_tensor(file, splat_torch_file_root(file), SPLAT_TORCH_F32, "1", two);
     splat_torch_file_close(file);
@@ -357,7 +346,7 @@ static void test_storage_view(void **state)
                                {big, sizeof big - 1, SPLAT_ERROR_UNSUPPORTED, "little-endian"}};
     for (size_t i = 0; i < sizeof list / sizeof list[0]; i++) {
         b.n = 0;
-        put(&b, list[i].pickle, list[i].n);
+        file_bytes_put(&b, list[i].pickle, list[i].n);
         assert_int_equal(open_bytes(&b, &file, &error), list[i].status);
         assert_non_null(strstr(error.message, list[i].message));
     }
@@ -371,34 +360,34 @@ static void test_large_files(void **state)
     static const char storage[] = "(U\7storagectorch\nFloatStorage\nU\1" "0U\3cpu\x8a\4\0\0\0\120tQ"; /* 5 GiB / 4 */
     static const char place[] = "\x8a\4\376\377\377\117K\2\x85K\1\x85tR."; /* the last two floats */
     for (int is_zip = 0; is_zip <= 1; is_zip++) {
-        bytes head = {.n = 0}, tail = {.n = 0}, pickle = {.n = 0};
-        put(&pickle, "\x80\2" "ctorch._utils\n_rebuild_tensor\n(", 33);
-        put(&pickle, storage, sizeof storage - 1);
-        put(&pickle, place, sizeof place - 1);
+        file_bytes head = {.n = 0}, tail = {.n = 0}, pickle = {.n = 0};
+        file_bytes_put(&pickle, "\x80\2" "ctorch._utils\n_rebuild_tensor\n(", 33);
+        file_bytes_put(&pickle, storage, sizeof storage - 1);
+        file_bytes_put(&pickle, place, sizeof place - 1);
         if (is_zip) {
             const entry entries[2] = {{"x/data.pkl", pickle.data, pickle.n, 0, 3}, {"x/data/0", "", 0, 0, 3}};
-            bytes zip;
+            file_bytes zip;
             build_zip(&zip, entries, 2);
             uint8_t *directory = memmem(zip.data, zip.n, "PK\1\2", 4);
             head.n = 0;
-            put(&head, zip.data, (size_t)(directory - zip.data));
-            put(&tail, directory, (size_t)(zip.data + zip.n - 22 - directory));
+            file_bytes_put(&head, zip.data, (size_t)(directory - zip.data));
+            file_bytes_put(&tail, directory, (size_t)(zip.data + zip.n - 22 - directory));
             size_t size = tail.n;
             uint64_t fields[2] = {4 * n_floats, 4 * n_floats}, at = head.n + 4 * n_floats, end = at + size, n = 2;
             memcpy(tail.data + size - 24, fields, sizeof fields); /* of the last entry */
-            put(&tail, "PK\6\6\54\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
-            put(&tail, &n, 8);
-            put(&tail, &n, 8);
+            file_bytes_put(&tail, "PK\6\6\54\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
+            file_bytes_put(&tail, &n, 8);
+            file_bytes_put(&tail, &n, 8);
             put_number(&tail, size, 8);
-            put(&tail, &at, 8);
-            put(&tail, "PK\6\7\0\0\0\0", 8);
-            put(&tail, &end, 8);
-            put(&tail, "\1\0\0\0PK\5\6\0\0\0\0\2\0\2\0\377\377\377\377\377\377\377\377\0\0", 26);
+            file_bytes_put(&tail, &at, 8);
+            file_bytes_put(&tail, "PK\6\7\0\0\0\0", 8);
+            file_bytes_put(&tail, &end, 8);
+            file_bytes_put(&tail, "\1\0\0\0PK\5\6\0\0\0\0\2\0\2\0\377\377\377\377\377\377\377\377\0\0", 26);
         } else {
-            put(&head, LEGACY SYSTEM, sizeof LEGACY SYSTEM - 1);
-            put(&head, pickle.data, pickle.n);
-            put(&head, "\x80\2]U\1" "0a.", 8);
-            put(&head, &n_floats, 8);
+            file_bytes_put(&head, LEGACY SYSTEM, sizeof LEGACY SYSTEM - 1);
+            file_bytes_put(&head, pickle.data, pickle.n);
+            file_bytes_put(&head, "\x80\2]U\1" "0a.", 8);
+            file_bytes_put(&head, &n_floats, 8);
         }
         FILE *stream = fopen("large.pth", "wb");
         assert_non_null(stream);

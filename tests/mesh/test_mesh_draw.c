@@ -18,12 +18,6 @@ typedef struct picture {
     float image[3 * N], coverage[N];
 } picture;
 
-static splat_camera plain_camera(float focal)
-{
-    return (splat_camera){.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .fx = focal, .fy = focal, .cx = W / 2.0f,
-                          .cy = H / 2.0f, .width = W, .height = H};
-}
-
 static void draw_with(const splat_mesh *mesh, const splat_camera *camera, splat_mesh_filter filter, int supersampling,
                       int threads, picture *p)
 {
@@ -58,17 +52,10 @@ static double shown(const picture *p, size_t i, size_t c)
 
 /* ---------------------------------------------------------------- meshes and pages */
 
-static splat_image make_page(int width, int height)
-{
-    splat_image page = {width, height, 3, calloc((size_t)width * (size_t)height, 3)};
-    assert_non_null(page.pixels);
-    return page;
-}
-
 /* Noise: the tests would see every texel in a wrong place. */
 static splat_image make_noise(int width, int height, uint64_t seed)
 {
-    splat_image page = make_page(width, height);
+    splat_image page = black_page(width, height);
     for (size_t i = 0; i < 3 * (size_t)width * (size_t)height; i++)
         page.pixels[i] = (uint8_t)(splat_random(seed, SPLAT_STREAM_TEST, 0, i).x[0] >> 24);
     return page;
@@ -134,7 +121,7 @@ static void a_texel_a_pixel_is_the_page(void **state)
     (void)state;
     for (int filter = 0; filter < 3; filter++) {
         splat_mesh mesh = make_flat(64, 8, 4, 40, 44, make_noise(32, 40, 1));
-        const splat_camera camera = plain_camera(64);
+        const splat_camera camera = plain_camera(W, H, 64);
         draw_with(&mesh, &camera, (splat_mesh_filter)filter, 1, 2, &p);
         for (size_t y = 0; y < H; y++)
             for (size_t x = 0; x < W; x++) {
@@ -160,12 +147,12 @@ static void a_checkerboard_fades_by_its_level(void **state)
     picture p;
     (void)state;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
-        splat_image page = make_page(cases[k].side, cases[k].side);
+        splat_image page = black_page(cases[k].side, cases[k].side);
         for (int y = 0; y < page.height; y++)
             for (int x = 0; x < page.width; x++)
                 memset(page.pixels + 3 * (y * page.width + x), (x + y) % 2 ? 255 : 0, 3);
         splat_mesh mesh = make_flat(64, 8, 8, 40, 40, page); /* 32 x 32 pixels */
-        const splat_camera camera = plain_camera(64);
+        const splat_camera camera = plain_camera(W, H, 64);
         draw_with(&mesh, &camera, SPLAT_MESH_FILTER_TRILINEAR, cases[k].supersampling, 2, &p);
         for (size_t y = 8; y < 40; y++)
             for (size_t x = 8; x < 40; x++) {
@@ -174,7 +161,7 @@ static void a_checkerboard_fades_by_its_level(void **state)
             }
         splat_mesh_free(&mesh);
     }
-    splat_image page = make_page(32, 32); /* at a level of 1/2: the quad is 32 / sqrt 2 pixels wide */
+    splat_image page = black_page(32, 32); /* at a level of 1/2: the quad is 32 / sqrt 2 pixels wide */
     for (size_t i = 0; i < 32 * 32; i++) memset(page.pixels + 3 * i, (i + i / 32) % 2 ? 255 : 0, 3);
     splat_mip_level levels[2] = {{32, 32, page.pixels}, {1, 1, (const uint8_t[3]){128, 128, 128}}};
     splat_mip_page mips = {.n_levels = 2, .levels = {levels[0], levels[1]}};
@@ -199,7 +186,7 @@ static void perspective_is_that_of_rays(void **state)
         int n = ref_levels(&page, levels);
         const splat_image seen = {page.width, page.height, 3, NULL};
         splat_mesh mesh = make_quad(corners, page);
-        splat_camera camera = plain_camera(70);
+        splat_camera camera = plain_camera(W, H, 70);
         double rotation[9], translation[3] = {0.1, -0.05, -0.9}, worst = 0, least = 99, most = -99;
         size_t n_seen = 0;
         splat_quaternion_to_rotation((const double[4]){0.95, 0.1, -0.2, 0.1}, rotation);
@@ -237,7 +224,7 @@ static void nearest_takes_the_texel(void **state)
     size_t n_seen = 0;
     (void)state;
     splat_mesh mesh = make_quad(corners, make_noise(100, 70, 2));
-    const splat_camera camera = plain_camera(90);
+    const splat_camera camera = plain_camera(W, H, 90);
     draw_with(&mesh, &camera, SPLAT_MESH_FILTER_NEAREST, 1, 2, &p);
     for (size_t i = 0; i < N; i++) {
         double uv[2];
@@ -261,10 +248,10 @@ static void anisotropic_samples_keep_lines(void **state)
     picture one, other;
     double contrast[2] = {0};
     (void)state;
-    splat_image page = make_page(64, 512);
+    splat_image page = black_page(64, 512);
     for (size_t i = 0; i < 64 * 512; i++) memset(page.pixels + 3 * i, i % 64 / 4 % 2 ? 255 : 0, 3);
     splat_mesh mesh = make_quad(floor_corners, page);
-    splat_camera camera = plain_camera(60);
+    splat_camera camera = plain_camera(W, H, 60);
     draw(&mesh, &camera, &one);
     draw_with(&mesh, &camera, SPLAT_MESH_FILTER_ANISOTROPIC, 1, 2, &other);
     size_t row = 34; /* 6.5 pixels a line there, at best 39 a pixel; 10 texels from this row to the next */
@@ -287,7 +274,7 @@ static void anisotropic_samples_keep_lines(void **state)
     if (errors[1] > 0.2 * errors[0]) fail_msg("%g of the error of trilinear samples", errors[1] / errors[0]);
     splat_mesh_free(&mesh);
     mesh = make_flat(64, 8, 8, 40, 40, make_noise(100, 100, 3));
-    camera = plain_camera(64);
+    camera = plain_camera(W, H, 64);
     draw(&mesh, &camera, &one);
     draw_with(&mesh, &camera, SPLAT_MESH_FILTER_ANISOTROPIC, 1, 2, &other);
     for (size_t i = 0; i < 3 * N; i++) assert_true(fabsf(one.image[i] - other.image[i]) < 1e-4f);
@@ -308,7 +295,7 @@ static void faces_meet_without_seams_on_several_pages(void **state)
     ASSERT_OK(splat_mesh_require_uvs(&mesh, &error));
     ASSERT_OK(splat_mesh_require_face_pages(&mesh, &error));
     for (uint8_t k = 0; k < 3; k++) {
-        splat_image page = make_page(7 + k, 5);
+        splat_image page = black_page(7 + k, 5);
         memset(page.pixels, 50 + 70 * k, 3 * (size_t)page.width * (size_t)page.height);
         ASSERT_OK(splat_mesh_add_page(&mesh, &page, &error));
     }
@@ -317,7 +304,7 @@ static void faces_meet_without_seams_on_several_pages(void **state)
         for (size_t k = 0; k < 6; k++)
             mesh.uvs[6 * i + k] = (float)splat_uniform(splat_random(3, SPLAT_STREAM_TEST, 0, 6 * i + k).x[0]);
     }
-    splat_camera camera = plain_camera(60);
+    splat_camera camera = plain_camera(W, H, 60);
     const double rotation[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1}, translation[3] = {0, 0, 3.5};
     splat_camera_set_pose(&camera, rotation, translation);
     draw(&mesh, &camera, &p);
@@ -339,14 +326,14 @@ static void a_seam_between_charts_cannot_be_seen(void **state)
 {
     picture p;
     (void)state;
-    splat_image page = make_page(96, 40); /* columns 4 .. 36 have the left half, 60 .. 92 the right one */
+    splat_image page = black_page(96, 40); /* columns 4 .. 36 have the left half, 60 .. 92 the right one */
     for (int y = 0; y < 40; y++)
         for (int x = 0; x < 96; x++) {
             int place = x < 48 ? x - 4 : x - 60 + 32; /* texels along the ramp; goes on in the gutters */
             memset(page.pixels + 3 * (y * 96 + x), 60 + 2 * place, 3);
         }
     splat_mesh mesh = make_flat(64, 4, 8, 36, 40, page);
-    splat_mesh right = make_flat(64, 36, 8, 68, 40, make_page(1, 1));
+    splat_mesh right = make_flat(64, 36, 8, 68, 40, black_page(1, 1));
     splat_error error;
     splat_mesh_drop_texture(&right);
     ASSERT_OK(splat_mesh_require_uvs(&right, &error));
@@ -363,7 +350,7 @@ static void a_seam_between_charts_cannot_be_seen(void **state)
         put_face(&mesh, n + face[0], n + face[1], n + face[2]);
     }
     memcpy(mesh.uvs + 12, right.uvs, 12 * sizeof *mesh.uvs);
-    const splat_camera camera = plain_camera(64);
+    const splat_camera camera = plain_camera(W, H, 64);
     draw(&mesh, &camera, &p);
     for (size_t y = 8; y < 40; y++)
         for (size_t x = 4; x < 64; x++)
@@ -377,10 +364,10 @@ static void colours_of_vertices_tint_the_page(void **state)
     picture p;
     splat_error error;
     (void)state;
-    splat_image page = make_page(4, 4);
+    splat_image page = black_page(4, 4);
     memset(page.pixels, 200, 48);
     splat_mesh mesh = make_flat(64, 8, 8, 40, 40, page);
-    const splat_camera camera = plain_camera(64);
+    const splat_camera camera = plain_camera(W, H, 64);
     ASSERT_OK(splat_mesh_require_colors(&mesh, &error));
     for (size_t i = 0; i < 4; i++) mesh.colors[4 * i + 1] = i == 1 || i == 2 ? 255 : 0; /* green grows to the right */
     draw(&mesh, &camera, &p);
@@ -407,7 +394,7 @@ static void pages_repeat_where_coordinates_leave_them(void **state)
     picture p;
     (void)state;
     splat_mesh mesh = make_flat(64, 0, 0, 64, 48, make_noise(32, 24, 4));
-    const splat_camera camera = plain_camera(64);
+    const splat_camera camera = plain_camera(W, H, 64);
     draw(&mesh, &camera, &p); /* enlarged twice: the first pixel lies beyond the centre of the first texel */
     assert_true(fabs(shown(&p, 0, 0) - mesh.pages[0].pixels[0]) < 1e-3);
     for (size_t i = 0; i < 12; i++) mesh.uvs[i] = 2 * mesh.uvs[i] - 1;
@@ -423,10 +410,10 @@ static void supersampling_mixes_with_the_background(void **state)
 {
     picture p;
     (void)state;
-    splat_image page = make_page(1, 1);
+    splat_image page = black_page(1, 1);
     memset(page.pixels, 255, 3);
     splat_mesh mesh = make_flat(64, 8.25, 8, 40.5, 40, page);
-    const splat_camera camera = plain_camera(64);
+    const splat_camera camera = plain_camera(W, H, 64);
     draw_with(&mesh, &camera, SPLAT_MESH_FILTER_TRILINEAR, 4, 2, &p);
     size_t left = 20 * W + 8, right = 20 * W + 40;
     assert_true(p.coverage[left] == 0.75f && p.coverage[right] == 0.5f && p.coverage[left + 1] == 1);
@@ -445,7 +432,7 @@ static void threads_change_no_bit(void **state)
     ASSERT_OK(splat_mesh_add_page(&mesh, &page, &error));
     for (size_t i = 0; i < 6 * mesh.n_faces; i++)
         mesh.uvs[i] = (float)splat_uniform(splat_random(1, SPLAT_STREAM_TEST, 0, i).x[0]);
-    splat_camera camera = plain_camera(70);
+    splat_camera camera = plain_camera(W, H, 70);
     const double rotation[9] = {1, 0, 0, 0, 0.8, -0.6, 0, 0.6, 0.8}, translation[3] = {0, 0, 3};
     splat_camera_set_pose(&camera, rotation, translation);
     for (int filter = 0; filter < 3; filter++) {

@@ -9,45 +9,34 @@
 #include "base/file.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh_fixture.h"
+#include "text_fixture.h"
 
 #include <unistd.h>
 
 /* ---------------------------------------------------------------- making files */
 
-typedef struct blob {
-    uint8_t data[4096];
-    size_t size;
-} blob;
-
-static void put(blob *b, const void *data, size_t size)
+static void put_word(file_bytes *b, uint32_t word)
 {
-    assert_true(b->size + size <= sizeof b->data);
-    memcpy(b->data + b->size, data, size);
-    b->size += size;
-}
-
-static void put_word(blob *b, uint32_t word)
-{
-    put(b, &word, 4);
+    file_bytes_put(b, &word, 4);
 }
 
 /* A GLB of a description and a binary part, NULL: none. */
-static blob make_glb(const char *json, const void *binary, size_t binary_size)
+static file_bytes make_glb(const char *json, const void *binary, size_t binary_size)
 {
-    blob b = {.size = 0};
+    file_bytes b = {.n = 0};
     size_t length = strlen(json), padded = (length + 3) / 4 * 4, padded_binary = (binary_size + 3) / 4 * 4;
-    put(&b, "glTF", 4);
+    file_bytes_put(&b, "glTF", 4);
     put_word(&b, 2);
     put_word(&b, (uint32_t)(20 + padded + (binary ? 8 + padded_binary : 0)));
     put_word(&b, (uint32_t)padded);
-    put(&b, "JSON", 4);
-    put(&b, json, length);
-    put(&b, "   ", padded - length);
+    file_bytes_put(&b, "JSON", 4);
+    file_bytes_put(&b, json, length);
+    file_bytes_put(&b, "   ", padded - length);
     if (!binary) return b;
     put_word(&b, (uint32_t)padded_binary);
-    put(&b, "BIN", 4);
-    put(&b, binary, binary_size);
-    put(&b, "\0\0\0", padded_binary - binary_size);
+    file_bytes_put(&b, "BIN", 4);
+    file_bytes_put(&b, binary, binary_size);
+    file_bytes_put(&b, "\0\0\0", padded_binary - binary_size);
     return b;
 }
 
@@ -62,8 +51,8 @@ static void write_bytes(const char *path, const void *data, size_t size)
 
 static splat_status read_glb(const char *json, const void *binary, size_t size, splat_mesh *mesh, splat_error *error)
 {
-    blob b = make_glb(json, binary, size);
-    write_bytes("made.glb", b.data, b.size);
+    file_bytes b = make_glb(json, binary, size);
+    write_bytes("made.glb", b.data, b.n);
     return splat_mesh_read("made.glb", mesh, error);
 }
 
@@ -263,13 +252,6 @@ static void numbers_of_every_kind_are_read(void **state)
 
 /* ---------------------------------------------------------------- refused */
 
-static char *replaced(const char *text, const char *what, const char *by)
-{
-    const char *found = strstr(text, what);
-    assert_non_null(found);
-    return splat_format("%.*s%s%s", (int)(found - text), text, by, found + strlen(what));
-}
-
 static const char plain[] = "{" ASSET TRIANGLE_ARRAYS ",\"scene\":0,\"scenes\":[{\"nodes\":[0]}],"
                             "\"nodes\":[{\"mesh\":0,\"children\":[1]},{\"scale\":[1,1,1]}]}";
 
@@ -333,7 +315,7 @@ static void what_cannot_be_read_is_said_in_a_sentence(void **state)
     ASSERT_OK(read_glb(plain, &triangle, sizeof triangle, &mesh, &error));
     splat_mesh_free(&mesh);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        char *json = replaced(plain, cases[i].what, cases[i].by);
+        char *json = text_replaced(plain, cases[i].what, cases[i].by);
         splat_status status = read_glb(json, &triangle, sizeof triangle, &mesh, &error);
         if (status != cases[i].status || !strstr(error.message, cases[i].says))
             fail_msg("%s by %s: status %d, \"%s\"", cases[i].what, cases[i].by, (int)status, error.message);
@@ -394,17 +376,17 @@ static void every_cut_and_every_changed_byte_is_survived(void **state)
     static const uint8_t flips[] = {0x01, 0x10, 0x80, 0xff};
     splat_error error;
     splat_mesh mesh;
-    blob whole = make_glb(plain, &triangle, sizeof triangle);
-    for (size_t length = 0; length < whole.size; length++) {
+    file_bytes whole = make_glb(plain, &triangle, sizeof triangle);
+    for (size_t length = 0; length < whole.n; length++) {
         write_bytes("cut.glb", whole.data, length);
         assert_int_not_equal(splat_mesh_read("cut.glb", &mesh, &error), SPLAT_OK);
         assert_null(mesh.vertices);
     }
-    for (size_t i = 0; i < whole.size; i++) {
+    for (size_t i = 0; i < whole.n; i++) {
         for (int k = 0; k < 2; k++) {
-            blob b = whole;
+            file_bytes b = whole;
             b.data[i] = k ? (uint8_t)"0 9\n-"[i % 5] : (uint8_t)(b.data[i] ^ flips[i % 4]);
-            write_bytes("changed.glb", b.data, b.size);
+            write_bytes("changed.glb", b.data, b.n);
             if (splat_mesh_read("changed.glb", &mesh, &error) != SPLAT_OK) continue;
             ASSERT_OK(splat_mesh_check(&mesh, &error));
             splat_mesh_free(&mesh);

@@ -34,16 +34,10 @@ static void draw(const splat_mesh *mesh, const splat_camera *camera, picture *p)
     draw_with(mesh, camera, 0.01f, 2, p);
 }
 
-static splat_camera plain_camera(float focal)
-{
-    return (splat_camera){.rotation = {1, 0, 0, 0, 1, 0, 0, 0, 1}, .fx = focal, .fy = focal, .cx = W / 2.0f,
-                          .cy = H / 2.0f, .width = W, .height = H};
-}
-
 /* Different focal lengths, the principal point off the centre, turned about all axes. */
 static splat_camera turned_camera(void)
 {
-    splat_camera c = plain_camera(50);
+    splat_camera c = plain_camera(W, H, 50);
     const double q[4] = {0.9, 0.2, -0.3, 0.15};
     double rotation[9], translation[3] = {0.3, -0.2, 4};
     splat_quaternion_to_rotation(q, rotation);
@@ -187,7 +181,7 @@ static void random_triangles_as_rays_see_them(void **state)
     for (size_t s = 0; s < sizeof sets / sizeof sets[0]; s++)
         for (int turned = 0; turned < 2; turned++) {
             splat_mesh mesh = random_triangles(s + 10, sets[s].n, sets[s].reach, sets[s].size);
-            splat_camera camera = turned ? turned_camera() : plain_camera(40);
+            splat_camera camera = turned ? turned_camera() : plain_camera(W, H, 40);
             draw_with(&mesh, &camera, sets[s].near, 2, &p);
             size_t n_clear = assert_cast(&mesh, &camera, (double)sets[s].near, &p);
             if (n_clear < N * 95 / 100) fail_msg("only %zu of %d pixels were examined", n_clear, N);
@@ -222,7 +216,7 @@ static void a_closed_shape_covers_its_outline_once(void **state)
     (void)state;
     for (int turned = 0; turned < 2; turned++) {
         splat_mesh mesh = make_sphere(9, 1.2);
-        splat_camera camera = turned ? turned_camera() : plain_camera(32);
+        splat_camera camera = turned ? turned_camera() : plain_camera(W, H, 32);
         if (!turned) camera.translation[2] = 3;
         count_covers(&mesh, &camera, fronts, backs);
         size_t n_inside = 0;
@@ -240,7 +234,7 @@ static void edges_through_centres_cover_once(void **state)
 {
     (void)state;
     splat_mesh mesh = make_sheet(16, NULL);
-    splat_camera camera = plain_camera(64);
+    splat_camera camera = plain_camera(W, H, 64);
     camera.cx = 8.5f;
     camera.cy = 4.5f;
     camera.translation[2] = 2; /* from 0 to 1 is 32 pixels: corners lie two pixels apart, at centres */
@@ -260,7 +254,7 @@ static void a_room_covers_everything_once(void **state)
     (void)state;
     for (size_t turn = 0; turn < 6; turn++) {
         splat_mesh mesh = make_cube(2);
-        splat_camera camera = plain_camera(turn % 2 ? 6 : 80);
+        splat_camera camera = plain_camera(W, H, turn % 2 ? 6 : 80);
         double rotation[9], q[4], translation[3];
         for (size_t k = 0; k < 4; k++) q[k] = uniform(turn, k, -1, 1);
         splat_quaternion_to_rotation(q, rotation);
@@ -287,7 +281,7 @@ static void a_floor_is_cut_at_the_near_plane(void **state)
         at[1] = 1;
         at[2] = 10 * z - 3.3f;
     }
-    splat_camera camera = plain_camera(20);
+    splat_camera camera = plain_camera(W, H, 20);
     camera.cy = 12.5f;
     draw_with(&mesh, &camera, near, 2, &p);
     for (size_t i = 0; i < N; i++) {
@@ -311,7 +305,7 @@ static void tiny_faces_leave_no_holes(void **state)
     static picture p;
     (void)state;
     splat_mesh mesh = make_sphere(150, 1); /* 90,000 faces on 1,000 pixels */
-    splat_camera camera = plain_camera(60);
+    splat_camera camera = plain_camera(W, H, 60);
     camera.translation[2] = 3.5f;
     draw(&mesh, &camera, &p);
     for (size_t i = 0; i < N; i++) {
@@ -332,7 +326,7 @@ static void huge_faces_are_cut(void **state)
     (void)state;
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         splat_mesh mesh = {0};
-        splat_camera camera = plain_camera(40);
+        splat_camera camera = plain_camera(W, H, 40);
         put_vertex(&mesh, -sizes[s], -sizes[s], 5);
         put_vertex(&mesh, 0, 3 * sizes[s], 5);
         put_vertex(&mesh, sizes[s], -sizes[s], 5);
@@ -358,7 +352,7 @@ static void faces_without_area_show_nothing(void **state)
     static picture p;
     (void)state;
     splat_mesh mesh = {0};
-    splat_camera camera = plain_camera(40);
+    splat_camera camera = plain_camera(W, H, 40);
     put_vertex(&mesh, -1, 0, 2);
     put_vertex(&mesh, 0, 0, 2);
     put_vertex(&mesh, 1, 0, 2);   /* on a line with the first two */
@@ -391,7 +385,7 @@ static void the_lower_face_wins_ties(void **state)
     static picture p;
     (void)state;
     splat_mesh mesh = {0};
-    splat_camera camera = plain_camera(40);
+    splat_camera camera = plain_camera(W, H, 40);
     put_vertex(&mesh, -1, -1, 2);
     put_vertex(&mesh, 0, 1, 2);
     put_vertex(&mesh, 1, -1, 2);
@@ -442,7 +436,7 @@ static void mistakes_are_told(void **state)
     (void)state;
     for (int wrong = 0; wrong < 8; wrong++) {
         splat_mesh_raster_options options = good;
-        splat_camera camera = plain_camera(40);
+        splat_camera camera = plain_camera(W, H, 40);
         if (wrong == 0) options.near = 0;
         if (wrong == 1) options.near = NAN;
         if (wrong == 2) options.threads = 0;

@@ -282,9 +282,7 @@ static void a_factor_of_all_weights_changes_no_byte(void **state)
 {
     (void)state;
     cloud c = box_cloud(20000, 0.01f);
-    c.colors = malloc(4 * c.n);
-    assert_non_null(c.colors);
-    for (size_t i = 0; i < 4 * c.n; i++) c.colors[i] = (uint8_t)splat_random(3, SPLAT_STREAM_TEST, 0, i).x[0];
+    cloud_color(&c);
     outcome none = reconstruct_cloud(&c, 7);
     c.weights = malloc(4 * c.n);
     assert_non_null(c.weights);

@@ -49,13 +49,6 @@ static void blocks_match_the_driver(void **state)
     close_place(&p);
 }
 
-/* As after a step of one view. */
-static void profile_step(splat_memory_profiler *profiler, splat_trainer *t, splat_tensorboard *writer)
-{
-    const splat_step_info step = {.iteration = splat_trainer_get_iteration(t), .n_views = 1};
-    splat_memory_profiler_step(profiler, t, &step, writer);
-}
-
 /* Every step profiled: what a sample costs the host, and that the profile stays readable. */
 static void a_sample_costs_little(void **state)
 {

@@ -306,13 +306,6 @@ static void check_events(const char *path, const splat_memory_info *memory)
     event_file_free(&file);
 }
 
-/* As after a step of one view. */
-static void profile_step(splat_memory_profiler *profiler, splat_trainer *t, splat_tensorboard *writer)
-{
-    const splat_step_info step = {.iteration = splat_trainer_get_iteration(t), .n_views = 1};
-    splat_memory_profiler_step(profiler, t, &step, writer);
-}
-
 static void test_files_of_a_run(void **state)
 {
     (void)state;

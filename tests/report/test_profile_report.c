@@ -5,6 +5,7 @@
 #include "report/profile/profile_chart.h"
 #include "report/profile/profile_read.h"
 #include "splatsmith.h"
+#include "text_fixture.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -186,7 +187,7 @@ static void test_peaks_and_savings(void **state)
     "\"reserved\":16}]"
 #define LINE(iteration) "{\"iteration\":" iteration "," GOOD GOOD_SUMS GOOD_BLOCKS "}\n"
 
-static void read_text(const char *text, splat_status status, uint64_t line, const char *part)
+static void check_text(const char *text, splat_status status, uint64_t line, const char *part)
 {
     splat_profile *profile;
     splat_error error;
@@ -227,9 +228,9 @@ static void test_broken_files(void **state)
         {HEADER "{\"iteration\":1," GOOD_SUMS GOOD_BLOCKS "}\n", 2, "\"gaussians\" must be"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        read_text(cases[i].text, SPLAT_ERROR_FORMAT, cases[i].line, cases[i].part);
-    read_text("{\"format\":\"splatsmith memory profile\",\"version\":2}\n", SPLAT_ERROR_UNSUPPORTED, 1, "version 2");
-    read_text(HEADER LINE("1"), SPLAT_OK, 0, "");
+        check_text(cases[i].text, SPLAT_ERROR_FORMAT, cases[i].line, cases[i].part);
+    check_text("{\"format\":\"splatsmith memory profile\",\"version\":2}\n", SPLAT_ERROR_UNSUPPORTED, 1, "version 2");
+    check_text(HEADER LINE("1"), SPLAT_OK, 0, "");
 }
 
 static const char whole[] = HEADER LINE("1") LINE("2");
@@ -258,8 +259,8 @@ static void test_a_cut_line_is_left_out(void **state)
     must(splat_profile_read("cut.jsonl", &profile, &error), &error);
     assert_true(!profile->is_cut && profile->n_samples == 2);
     splat_profile_free(profile);
-    read_text(HEADER "{\"iteration\":1", SPLAT_ERROR_FORMAT, 2, "no samples");
-    read_text("{\"format\":\"splatsm", SPLAT_ERROR_FORMAT, 1, "not valid JSON");
+    check_text(HEADER "{\"iteration\":1", SPLAT_ERROR_FORMAT, 2, "no samples");
+    check_text("{\"format\":\"splatsm", SPLAT_ERROR_FORMAT, 1, "not valid JSON");
 }
 
 static void test_wrong_bytes(void **state)
@@ -382,13 +383,6 @@ static int check_xml(const char *text)
     return n;
 }
 
-static int count_of(const char *text, const char *part)
-{
-    int n = 0;
-    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part)) n++;
-    return n;
-}
-
 static void check_svg(const splat_profile *profile, int n_areas)
 {
     uint8_t *data;
@@ -399,8 +393,8 @@ static void check_svg(const splat_profile *profile, int n_areas)
     const char *text = (const char *)data;
     assert_int_equal(strlen(text), size);
     assert_true(check_xml(strchr(text, '\n') + 1) > 20); /* after <?xml ... ?> */
-    assert_int_equal(count_of(text, "<polygon"), n_areas);
-    assert_int_equal(count_of(text, "stroke-width=\"2\" d="), 1); /* the driver's figure */
+    assert_int_equal(text_count(text, "<polygon"), n_areas);
+    assert_int_equal(text_count(text, "stroke-width=\"2\" d="), 1); /* the driver's figure */
     assert_null(strstr(text, "nan"));
     assert_null(strstr(text, "inf"));
     assert_true(size < 200000); /* however long the run was */
@@ -451,7 +445,7 @@ static void test_command(void **state)
     assert_int_equal(WEXITSTATUS(system(command)), 2); /* an SVG by that name would open nowhere */
     assert_int_not_equal(access("timeline.png", F_OK), 0);
     snprintf(command, sizeof command, "%s profile broken.jsonl > report.txt 2>&1", binary);
-    read_text(HEADER LINE("1") LINE("1"), SPLAT_ERROR_FORMAT, 3, "not in order");
+    check_text(HEADER LINE("1") LINE("1"), SPLAT_ERROR_FORMAT, 3, "not in order");
     assert_int_equal(WEXITSTATUS(system(command)), 1);
 }
 

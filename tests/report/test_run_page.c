@@ -8,6 +8,7 @@
 #include "io/picture/image.h"
 #include "io/picture/image_read.h"
 #include "report/profile/memory_profile.h"
+#include "text_fixture.h"
 #include "train/state.h"
 #include "trainer_fixture.h"
 
@@ -62,7 +63,7 @@ static void run_whole(const char *folder)
     must(run(folder, false, 0, &error), &error);
 }
 
-static char *read_text(const char *folder, const char *name)
+static char *text_of(const char *folder, const char *name)
 {
     uint8_t *data;
     size_t size;
@@ -78,13 +79,6 @@ static char *read_text(const char *folder, const char *name)
     return text;
 }
 
-static int count(const char *text, const char *part)
-{
-    int n = 0;
-    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part)) n++;
-    return n;
-}
-
 /* ---------------------------------------------------------------- the history */
 
 typedef struct history {
@@ -95,7 +89,7 @@ typedef struct history {
 static history read_history(const char *folder)
 {
     history h = {.n = 0};
-    char *text = read_text(folder, "history.jsonl"), *rest = text;
+    char *text = text_of(folder, "history.jsonl"), *rest = text;
     for (char *line; (line = strsep(&rest, "\n")) && *line; h.n++) {
         assert_true(h.n < 64);
         h.lines[h.n] = json_loads(line, 0, NULL);
@@ -222,21 +216,22 @@ static void a_run_has_a_page(void **state)
     history h = read_history("whole");
     assert_true(number(json_object_get(h.lines[6], "stages_ms"), "raster_backward") > 0); /* after 50 */
     free_history(&h);
-    char *page = read_text("whole", "report.html");
+    char *page = text_of("whole", "report.html");
     assert_non_null(strstr(page, "<h1>test_run_page/whole</h1>")); /* the folder that this test runs in */
     assert_non_null(strstr(page, "finished: 60 iterations"));
     assert_non_null(strstr(page, "a &lt;b&gt; &amp; c"));
     assert_non_null(strstr(page, "Test views at iteration 60"));
     assert_non_null(strstr(page, "<td>densify_grad_threshold</td><td>0.0001</td>"));
     assert_non_null(strstr(page, "<td>splatsmith</td><td>" SPLATSMITH_VERSION));
-    assert_int_equal(count(page, "<img"), 4 * 3); /* three test views; a photo is also under its render */
-    assert_int_equal(count(page, "<svg"), 6);     /* loss, PSNR, SSIM, Gaussians, memory, step */
-    assert_int_equal(count(page, "Stages of a step"), 0); /* measured once: no line, but a table */
-    assert_int_equal(count(page, "<tr><td>raster_backward</td>"), 1);
-    assert_int_equal(count(page, "<div class=\"portraits\">"), 0);
-    assert_int_equal(count(page, "src="), count(page, "src=\"data:"));
-    assert_int_equal(count(page, "http"), count(page, "xmlns=\"http://www.w3.org/2000/svg\"")); /* self-contained */
-    assert_int_equal(count(page, "url("), 0);
+    assert_int_equal(text_count(page, "<img"), 4 * 3); /* three test views; a photo is also under its render */
+    assert_int_equal(text_count(page, "<svg"), 6);     /* loss, PSNR, SSIM, Gaussians, memory, step */
+    assert_int_equal(text_count(page, "Stages of a step"), 0); /* measured once: no line, but a table */
+    assert_int_equal(text_count(page, "<tr><td>raster_backward</td>"), 1);
+    assert_int_equal(text_count(page, "<div class=\"portraits\">"), 0);
+    assert_int_equal(text_count(page, "src="), text_count(page, "src=\"data:"));
+    /* self-contained */
+    assert_int_equal(text_count(page, "http"), text_count(page, "xmlns=\"http://www.w3.org/2000/svg\""));
+    assert_int_equal(text_count(page, "url("), 0);
     assert_false(says(page, "nan"));
     check_pictures(page);
     free(page);
@@ -248,7 +243,7 @@ static void a_run_that_goes_on_has_one_history(void **state)
     splat_error error;
     must(splat_folder_delete("parts", &error), &error);
     assert_int_equal(run("parts", false, 35, &error), SPLAT_ERROR_STOPPED);
-    char *page = read_text("parts", "report.html");
+    char *page = text_of("parts", "report.html");
     assert_non_null(strstr(page, "<p class=\"bad\">stopped after iteration 35 of 60"));
     assert_non_null(strstr(page, "saved, and <code>--start_checkpoint latest</code> goes on</p>"));
     free(page);
@@ -266,9 +261,9 @@ static void a_run_that_goes_on_has_one_history(void **state)
     }
     free_history(&whole);
     free_history(&parts);
-    page = read_text("parts", "report.html");
+    page = text_of("parts", "report.html");
     must(run("parts", true, 0, &error), &error); /* nothing is left to do */
-    char *again = read_text("parts", "report.html");
+    char *again = text_of("parts", "report.html");
     assert_string_equal(page, again);
     free(page);
     free(again);
@@ -352,7 +347,7 @@ static void a_browser_shows_pictures_and_charts(void **state)
     int n_colors = colors_of(&image, 0x332288, &n_parameters);
     colors_of(&image, 0x88ccee, &n_gaussians);
     splat_image_free(&image);
-    char *page = read_text("whole", "report.html"); /* the same without its pictures */
+    char *page = text_of("whole", "report.html"); /* the same without its pictures */
     splat_error error;
     for (char *at = page; (at = strstr(at, "data:image")); at++) memcpy(at, "none", 4);
     must(splat_file_write("whole/plain.html", page, strlen(page), &error), &error);

@@ -23,13 +23,6 @@ static const splat_sample_options small = {
     .size = sizeof small,
     .width = 96, .height = 72, .n_cameras = 10, .n_points = 400, .n_truth = 20000, .supersample = 2, .seed = 5};
 
-static void write_sample(const char *folder, const splat_sample_options *options, int threads)
-{
-    splat_error error;
-    ASSERT_OK(splat_folder_delete(folder, &error));
-    ASSERT_OK(splat_sample_scene_write(folder, options, threads, &error));
-}
-
 static void assert_same_tree(const char *a, const char *b, bool same, size_t *n_files)
 {
     splat_error error;
@@ -70,9 +63,9 @@ static void test_exposures(void **state)
     splat_sample_options options = small;
     splat_exposures truth;
     double least = 9, most = -9, sums[3] = {0};
-    write_sample("exposed_no", &options, 2);
+    fixture_sample("exposed_no", &options, 2);
     options.exposure_spread = 1.5f;
-    write_sample("exposed", &options, 2);
+    fixture_sample("exposed", &options, 2);
     assert_false(splat_path_exists("exposed_no/ground_truth_exposure.json"));
     ASSERT_OK(splat_exposures_read("exposed/ground_truth_exposure.json", &truth, &error));
     assert_int_equal(truth.n_photos, options.n_cameras);
@@ -105,14 +98,14 @@ static void test_determinism(void **state)
     (void)state;
     splat_sample_options other = small;
     size_t n_files = 0;
-    write_sample("one", &small, 1);
-    write_sample("two", &small, 2);
-    write_sample("five", &small, 5);
+    fixture_sample("one", &small, 1);
+    fixture_sample("two", &small, 2);
+    fixture_sample("five", &small, 5);
     assert_same_tree("one", "two", true, &n_files);
     assert_int_equal(n_files, 10 + 6 + 1);
     assert_same_tree("one", "five", true, &n_files);
     other.seed = 6;
-    write_sample("two", &other, 2);
+    fixture_sample("two", &other, 2);
     assert_same_tree("one", "two", false, &n_files);
 }
 
@@ -124,7 +117,7 @@ static void test_surface(void **state)
     splat_point *points;
     size_t n, n_ball = 0, n_torus = 0;
     double sum_ring = 0;
-    write_sample("one", &small, 2);
+    fixture_sample("one", &small, 2);
     splat_sample_world_init(&world, small.seed);
     ASSERT_OK(splat_ply_read_points("one/ground_truth.ply", &points, &n, &error));
     assert_int_equal(n, small.n_truth);
@@ -203,7 +196,7 @@ static void test_projection(void **state)
     options.width = 192;
     options.height = 144;
     splat_sample_world_init(&world, options.seed);
-    write_sample("one", &options, 2);
+    fixture_sample("one", &options, 2);
     ASSERT_OK(splat_colmap_read("one/sparse/0", &model, &error));
     ASSERT_OK(splat_colmap_read_points("one/sparse/0", &model, &error));
     assert_true(model.n_cameras == 1 && model.n_images == 10 && model.n_points == 400);
@@ -322,7 +315,7 @@ static void test_stays(void **state)
     static const int colors[4][3] = {{192, 146, 46}, {184, 159, 120}, {27, 118, 122}, {35, 41, 54}};
     static const double positions[4][3] = {
         {1.223587, 0, 1.241219}, {1.091889, 0, 0.117002}, {1.103649, -0.84, 0.639871}, {-3.82096, 0, -0.251418}};
-    write_sample("one", &small, 2);
+    fixture_sample("one", &small, 2);
     ASSERT_OK(splat_image_read("one/images/image_003.png", &picture, &error));
     ASSERT_OK(splat_ply_read_points("one/ground_truth.ply", &points, &n, &error));
     for (int i = 0; i < 4; i++)

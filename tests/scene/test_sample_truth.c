@@ -14,6 +14,7 @@
 #include "sample/sample_room.h"
 #include "sample/sample_scene.h"
 #include "sample/sample_truth.h"
+#include "scene_fixture.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,13 +34,6 @@ static splat_sample_options small_scene(splat_sample_scene scene)
     options.supersample = 1;
     options.seed = 11;
     return options;
-}
-
-static void write_scene(const char *folder, const splat_sample_options *options, int threads)
-{
-    splat_error error;
-    ASSERT_OK(splat_folder_delete(folder, &error));
-    ASSERT_OK(splat_sample_scene_write(folder, options, threads, &error));
 }
 
 static bool is_same_file(const char *a, const char *b, const char *name)
@@ -65,11 +59,11 @@ static void test_determinism(void **state)
     (void)state;
     for (int scene = SPLAT_SAMPLE_SCENE_OBJECTS; scene <= SPLAT_SAMPLE_SCENE_ROOM; scene++) {
         splat_sample_options options = small_scene((splat_sample_scene)scene);
-        write_scene("one", &options, 1);
-        write_scene("three", &options, 3);
+        fixture_sample("one", &options, 1);
+        fixture_sample("three", &options, 3);
         for (int i = 0; i < 5; i++) assert_true(is_same_file("one", "three", names[i]));
         options.seed++;
-        write_scene("three", &options, 2);
+        fixture_sample("three", &options, 2);
         for (int i = 0; i < 5; i++) assert_false(is_same_file("one", "three", names[i]));
     }
 }
@@ -113,7 +107,7 @@ static void test_seeds_name_scenes(void **state)
         splat_sample_options options = small_scene(SPLAT_SAMPLE_SCENE_ROOM);
         options.scene = (splat_sample_scene)scene;
         options.seed = 0;
-        write_scene("named", &options, 2);
+        fixture_sample("named", &options, 2);
         for (int i = 0; i < SEEN; i++) {
             char path[64], text[2 * LOOK + 1];
             snprintf(path, sizeof path, "named/images/image_%03d.%s", 4 * i, scene ? "jpg" : "png");
@@ -227,7 +221,7 @@ static void check_truth(splat_sample_scene scene, const char *folder)
     splat_reference_points points;
     splat_sample_options options = small_scene(scene);
     size_t n_kinds[3] = {0};
-    write_scene(folder, &options, 2);
+    fixture_sample(folder, &options, 2);
     char *mesh_path = splat_format("%s/ground_truth_mesh.ply", folder);
     char *points_path = splat_format("%s/ground_truth.ply", folder), *model_path = splat_format("%s/sparse/0", folder);
     ASSERT_OK(splat_mesh_read(mesh_path, &mesh, &error));

@@ -12,17 +12,10 @@
 #include "texture/fill.h"
 #include "texture/texels.h"
 
-static splat_image make_page(int width, int height)
-{
-    splat_image page = {width, height, 3, calloc((size_t)width * (size_t)height, 3)};
-    assert_non_null(page.pixels);
-    return page;
-}
-
 /* The mean of each block of 2 x 2. */
 static splat_image halve(const splat_image *image)
 {
-    splat_image out = make_page(image->width / 2, image->height / 2);
+    splat_image out = black_page(image->width / 2, image->height / 2);
     for (size_t y = 0; y < (size_t)out.height; y++)
         for (size_t x = 0; x < (size_t)out.width; x++)
             for (size_t c = 0; c < 3; c++) {
@@ -67,7 +60,7 @@ static void test_two_colors(void **state)
     uint32_t *faces = malloc(4 * n);
     float(*weights)[2] = malloc(8 * n);
     uint8_t *valid = calloc(n, 1);
-    splat_image levels[3] = {make_page(512, 512)};
+    splat_image levels[3] = {black_page(512, 512)};
     ASSERT_OK(splat_atlas_texels_rows(texels, 0, 0, 512, 2, faces, weights, &error));
     for (size_t i = 0; i < n; i++)
         if (faces[i]) levels[0].pixels[3 * i + (faces[i] > n_red ? 2 : 0)] = valid[i] = 255;
@@ -107,7 +100,7 @@ static void test_fill(void **state)
     splat_error error;
     static const int sizes[5][2] = {{1, 1}, {7, 1}, {1, 9}, {13, 6}, {64, 33}};
     for (int i = 0; i < 5; i++) {
-        splat_image page = make_page(sizes[i][0], sizes[i][1]), one = make_page(sizes[i][0], sizes[i][1]);
+        splat_image page = black_page(sizes[i][0], sizes[i][1]), one = black_page(sizes[i][0], sizes[i][1]);
         size_t n = (size_t)page.width * (size_t)page.height;
         uint8_t *valid = calloc(n, 1);
         ASSERT_OK(splat_texture_fill(&page, valid, 2, &error));
@@ -141,7 +134,7 @@ static void means_are_rounded_to_the_nearest(void **state)
         {{10, 10, 11}, 10}, {{10, 11, 11}, 11}, {{0, 0, 2}, 1}, {{255, 255, 254}, 255}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         splat_error error;
-        splat_image page = make_page(2, 2);
+        splat_image page = black_page(2, 2);
         const uint8_t valid[4] = {1, 1, 1, 0};
         for (size_t k = 0; k < 3; k++) memset(page.pixels + 3 * k, cases[i].valid[k], 3);
         ASSERT_OK(splat_texture_fill(&page, valid, 1, &error));
