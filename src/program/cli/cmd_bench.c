@@ -1,7 +1,9 @@
 /* splatsmith bench run: the training loop, photos or views, measured. */
 #include "cli.h"
+#include "bench_compare.h"
 #include "progress.h"
 #include "ranks.h"
+#include "session.h"
 #include "stage/memory.h"
 #include "stage/ranks.h"
 #include "bench/json.h"

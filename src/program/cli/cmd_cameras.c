@@ -1,6 +1,8 @@
 /* splatsmith cameras */
-#include "cli.h"
+#include "cmd_cameras.h"
+
 #include "progress.h"
+#include "session.h"
 #include "signals.h"
 #include "stage/cameras.h"
 

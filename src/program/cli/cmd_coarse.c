@@ -1,6 +1,7 @@
 /* splatsmith coarse */
 #include "ranks.h"
 #include "stage/coarse.h"
+#include "session.h"
 #include "train.h"
 
 int cmd_coarse(splat_line *line)

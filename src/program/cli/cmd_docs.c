@@ -1,6 +1,9 @@
 /* Help, the man page and the bash completion, all made from the table of options. */
-#include "cli.h"
+#include "cmd_docs.h"
+
 #include "line/command_bits.h"
+#include "options.h"
+#include "parse.h"
 #include "progress.h"
 
 #include <ctype.h>

@@ -1,6 +1,7 @@
 /* splatsmith eval */
 #include "cli.h"
 #include "progress.h"
+#include "session.h"
 #include "base/plural.h"
 #include "measure/mesh_results.h"
 #include "measure/results.h"

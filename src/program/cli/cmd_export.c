@@ -1,6 +1,9 @@
 /* splatsmith export */
 #include "cli.h"
+#include "parse.h"
+#include "paths.h"
 #include "progress.h"
+#include "session.h"
 #include "stage/mesh.h"
 
 #include <stdlib.h>

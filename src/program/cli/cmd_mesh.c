@@ -1,6 +1,8 @@
 /* splatsmith mesh */
 #include "cli.h"
+#include "paths.h"
 #include "progress.h"
+#include "session.h"
 #include "stage/mesh.h"
 
 #include <stdio.h>

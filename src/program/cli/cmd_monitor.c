@@ -1,7 +1,7 @@
 /* splatsmith monitor: GPU, machine and a process, live in the terminal. */
 #include "cli.h"
 #include "progress.h"
-#include "stop.h"
+#include "signals.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* splatsmith pipeline */
 #include "cli.h"
 #include "progress.h"
+#include "session.h"
 #include "signals.h"
 #include "stage/folder.h"
 

@@ -1,6 +1,7 @@
 /* splatsmith plan: the memory of a training run, before it begins. */
 #include "cli.h"
 #include "progress.h"
+#include "session.h"
 #include "stage/memory.h"
 
 #include <stdlib.h>

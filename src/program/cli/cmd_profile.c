@@ -1,5 +1,6 @@
 /* splatsmith profile: what a run's memory profile says. */
 #include "cli.h"
+#include "paths.h"
 #include "progress.h"
 #include "report/profile/profile.h"
 #include "report/profile/profile_chart.h"

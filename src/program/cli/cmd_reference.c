@@ -1,5 +1,6 @@
 /* splatsmith reference: docs/options.md, made from the table of options. */
 #include "cli.h"
+#include "options.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
 /* splatsmith refine */
+#include "paths.h"
 #include "progress.h"
 #include "stage/refine.h"
 #include "train.h"

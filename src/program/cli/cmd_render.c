@@ -1,6 +1,8 @@
 /* splatsmith render and splatsmith contact-sheet: pictures of a model's views. */
 #include "cli.h"
+#include "paths.h"
 #include "progress.h"
+#include "session.h"
 #include "measure/contact_sheet.h"
 #include "measure/map_pictures.h"
 #include "measure/mesh_views.h"

@@ -1,6 +1,7 @@
 /* splatsmith sample */
 #include "cli.h"
 #include "progress.h"
+#include "session.h"
 
 /* The options of the command line, with the scene's own defaults. */
 static splat_sample_options own_options(const splat_line *line)

@@ -1,5 +1,6 @@
 /* splatsmith texture */
 #include "cli.h"
+#include "session.h"
 #include "stage/texture.h"
 
 int cmd_texture(splat_line *line)

@@ -1,6 +1,8 @@
 /* splatsmith train */
+#include "cmd_cameras.h"
 #include "progress.h"
 #include "ranks.h"
+#include "session.h"
 #include "signals.h"
 #include "stage/cameras.h"
 #include "stage/folder.h"

@@ -1,7 +1,8 @@
 /* splatsmith view: a splat, the points of a scene or a mesh in a browser. */
 #include "cli.h"
 #include "progress.h"
-#include "stop.h"
+#include "session.h"
+#include "signals.h"
 #include "stage/viewer.h"
 
 #include <errno.h>

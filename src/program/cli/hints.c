@@ -1,5 +1,6 @@
-/* Commands and options of other programs: the name here, or that there is none. */
-#include "cli.h"
+/* The names of other programs are tables: a name, and the sentence that answers it. */
+#include "hints.h"
+#include "paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* splatsmith: photos in, a Gaussian splat out. The command line over the library. */
 #include "cli.h"
+#include "cmd_docs.h"
+#include "parse.h"
+#include "paths.h"
 #include "progress.h"
 #include "ranks.h"
 #include "signals.h"
@@ -10,6 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+static int (*const functions[])(splat_line *line) = {
+#define COMMAND(bit, function, name, traits, usage, operand, summary, details) cmd_##function,
+#include "line/commands.def"
+};
 
 /* SuGaR's scripts call a saved iteration -i, which names the folder of the photos here. A number that the model folder
  * has an iteration of is taken as they mean it. */
@@ -45,7 +53,7 @@ static int run_line(splat_line *line, int argc, char **argv)
     if (splat_stage_take_aliases(line, &error) != SPLAT_OK) return cli_report(&error);
     splat_stage_tell_ignored(line);
     take_images_as_iteration(line);
-    return cli_run(command, line);
+    return functions[command - splat_line_commands](line);
 }
 
 static int run_command(const splat_line_command *command, int argc, char **argv)

@@ -1,4 +1,4 @@
-/* Reading command lines, and the words of options for --help, the man page and the bash completion. */
+/* The words of options for --help, the man page and the bash completion. */
 #ifndef SPLAT_CLI_OPTIONS_H
 #define SPLAT_CLI_OPTIONS_H
 
@@ -8,13 +8,6 @@
 
 #include <stdio.h>
 
-/* The one message about a word that is no command, with the nearest one. */
-void cli_unknown_command(const char *name);
-
-/* Reads the words after the command. Prints one sentence and returns false when they are wrong. */
-bool cli_parse(splat_line *line, int n_words, char **words);
-/* Prints the notice "--name has no effect<why>" if the command line set the option. */
-void cli_tell_unused(const splat_line *line, const char *name, const char *why);
 /* The text after the name, or NULL: "FOLDER", or "WORD" if there are so many words that they are in the description. */
 const char *cli_option_metavar(const splat_line_option *option);
 /* "-s, --source_path FOLDER" */

@@ -1,5 +1,6 @@
-/* Paths and words of a command line: small helpers of all commands. */
-#include "cli.h"
+/* Messages name the path that is wrong. */
+#include "paths.h"
+
 #include "progress.h"
 
 #include <stdlib.h>

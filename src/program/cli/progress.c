@@ -1,7 +1,6 @@
 /* Messages on stderr, and the line that is redrawn on a terminal or printed now and then elsewhere. */
 #include "progress.h"
 #include "cli.h"
-#include "printable.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -52,6 +51,49 @@ static bool has_colour(void)
     return is_terminal() && !(no_color && no_color[0]);
 }
 
+/* ---------------------------------------------------------------- text from outside, such as a file's name */
+
+/* The bytes of the character at text, and its number; 0: it is no UTF-8. */
+static size_t decode(const unsigned char *text, unsigned long *character)
+{
+    static const unsigned long least[] = {0, 0, 0x80, 0x800, 0x10000};
+    unsigned char c = text[0];
+    size_t n = c < 0x80 ? 1 : c >= 0xc0 && c < 0xe0 ? 2 : c >= 0xe0 && c < 0xf0 ? 3 : c >= 0xf0 && c < 0xf8 ? 4 : 0;
+    *character = n < 2 ? c : c & (0xffu >> (n + 1));
+    for (size_t i = 1; i < n; i++) {
+        if ((text[i] & 0xc0) != 0x80) return 0;
+        *character = *character << 6 | (text[i] & 0x3f);
+    }
+    bool is_surrogate = *character >= 0xd800 && *character < 0xe000;
+    return n && *character >= least[n] && *character <= 0x10ffff && !is_surrogate ? n : 0;
+}
+
+static bool is_control(unsigned long character)
+{
+    return character < 0x20 || (character >= 0x7f && character < 0xa0);
+}
+
+/* Copies text. Control characters (below 0x20, 0x7f, and U+0080 to U+009F) and bytes that are no UTF-8 become \x1b and
+ * the like: a terminal would obey them. Cuts what does not fit. Returns out. */
+static const char *printable(const char *text, char *out, size_t size)
+{
+    size_t length = 0;
+    unsigned long character;
+    while (*text) {
+        size_t n = decode((const unsigned char *)text, &character);
+        bool shown = n > 0 && !is_control(character);
+        size_t n_bytes = n ? n : 1;
+        if (length + (shown ? n_bytes : 4 * n_bytes) >= size) break;
+        for (size_t i = 0; i < n_bytes; i++) {
+            if (shown) out[length++] = text[i];
+            else length += (size_t)snprintf(out + length, size - length, "\\x%02x", (unsigned char)text[i]);
+        }
+        text += n_bytes;
+    }
+    out[length] = '\0';
+    return out;
+}
+
 /* ---------------------------------------------------------------- messages */
 
 void cli_progress_end(void)
@@ -65,7 +107,7 @@ static void print_line(FILE *out, const char *format, va_list arguments)
 {
     char text[SENTENCE_MAX], shown[2 * SENTENCE_MAX];
     vsnprintf(text, sizeof text, format, arguments);
-    fprintf(out, "%s\n", cli_printable(text, shown, sizeof shown));
+    fprintf(out, "%s\n", printable(text, shown, sizeof shown));
 }
 
 static void print_message(const char *kind, const char *colour, const char *format, va_list arguments)
@@ -188,7 +230,7 @@ static int fitting(const char *line, int width)
 static void draw(const char *text)
 {
     char line[LINE_MAX_LENGTH];
-    cli_printable(text, line, sizeof line);
+    printable(text, line, sizeof line);
     if (!is_terminal()) {
         fprintf(stderr, "%s\n", line);
         return;

@@ -3,6 +3,7 @@
 
 #include "line/command_bits.h"
 #include "progress.h"
+#include "session.h"
 #include "stage/cameras.h"
 #include "stage/ranks.h"
 

@@ -11,4 +11,11 @@ splat_stop *cli_stop(void);
 void cli_signals_begin(void);
 void cli_signals_end(void);
 
+/* ---------------------------------------------------------------- commands that go on until Ctrl-C */
+
+/* SIGINT and SIGTERM are noted from here on, unless they are ignored (nohup); system calls that wait return. once: the
+ * second one ends the program. */
+void cli_stop_install(bool once);
+bool cli_stop_is_asked(void);
+
 #endif

@@ -1,4 +1,6 @@
 /* A training on the command line: Ctrl-C, how to look at the result, and the viewer that stays. */
+#include "paths.h"
+#include "session.h"
 #include "train.h"
 
 #include "progress.h"

@@ -1,7 +1,7 @@
 /* The viewer after a training. */
 #include "viewer.h"
 #include "progress.h"
-#include "stop.h"
+#include "signals.h"
 
 #include <unistd.h>
 

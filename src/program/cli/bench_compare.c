@@ -1,5 +1,6 @@
-/* splatsmith bench compare, splatsmith bench report: measurements side by side. */
-#include "cli.h"
+/* Percent on the command line, tables of two records or of many. */
+#include "bench_compare.h"
+
 #include "progress.h"
 #include "bench/compare.h"
 #include "bench/report.h"
