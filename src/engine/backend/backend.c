@@ -283,3 +283,15 @@ splat_status splat_scratch_take(splat_backend *backend, size_t bytes, void **dat
 {
     return splat_region_take(backend, &backend->scratch, bytes, data, error);
 }
+
+splat_status splat_frame_take(splat_backend *backend, splat_frame *frame, size_t bytes, void **data,
+                              splat_error *error)
+{
+    return splat_region_take(backend, &frame->region, bytes, data, error);
+}
+
+void splat_frame_free(splat_backend *backend, splat_frame *frame)
+{
+    splat_region_free(backend, &frame->region);
+    memset(frame, 0, sizeof *frame);
+}

@@ -210,6 +210,11 @@ void splat_region_release(splat_backend *backend, splat_region *region);
 size_t splat_region_give_back(splat_backend *backend, splat_region *region, size_t keep, size_t wanted);
 void splat_region_free(splat_backend *backend, splat_region *region);
 
+/* A buffer that lives until the frame's next view begins. */
+splat_status splat_frame_take(splat_backend *backend, splat_frame *frame, size_t bytes, void **data,
+                              splat_error *error);
+void splat_frame_free(splat_backend *backend, splat_frame *frame);
+
 /* The working memory of one op, from the backend's scratch region: reset, then any number of takes. */
 splat_status splat_scratch_reset(splat_backend *backend, splat_error *error);
 splat_status splat_scratch_take(splat_backend *backend, size_t bytes, void **data, splat_error *error);

@@ -33,7 +33,7 @@ static void *wait_at_gate(void *user)
     return NULL;
 }
 
-/* Of so many threads the number that can live at the same time. */
+/* The number of threads, at most so many, that can live at the same time. */
 static int start_together(int requested)
 {
     gate g = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false};

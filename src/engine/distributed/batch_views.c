@@ -57,7 +57,7 @@ splat_status splat_batch_begin(splat_batch_views *batch, uint32_t n, const splat
 {
     batch->n_views = n_views;
     for (int view = 0; view < n_views; view++)
-        SPLAT_TRY(splat_view_begin_unseen(batch->backend, batch->frames[view], n, cameras[view], error));
+        SPLAT_TRY(splat_view_begin_projection(batch->backend, batch->frames[view], n, cameras[view], error));
     return SPLAT_OK;
 }
 

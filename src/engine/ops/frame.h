@@ -118,9 +118,4 @@ typedef struct splat_frame {
                                    the next begins */
 } splat_frame;
 
-/* A buffer that lives until the frame's next view begins. */
-splat_status splat_frame_take(splat_backend *backend, splat_frame *frame, size_t bytes, void **data,
-                              splat_error *error);
-void splat_frame_free(splat_backend *backend, splat_frame *frame);
-
 #endif

@@ -47,8 +47,8 @@ static splat_status take_gaussians(splat_backend *backend, splat_frame *frame, u
     return SPLAT_OK;
 }
 
-splat_status splat_view_begin_unseen(splat_backend *backend, splat_frame *frame, uint32_t n, const splat_camera *camera,
-                                     splat_error *error)
+splat_status splat_view_begin_projection(splat_backend *backend, splat_frame *frame, uint32_t n,
+                                         const splat_camera *camera, splat_error *error)
 {
     SPLAT_TRY(begin_frame(backend, frame, n, camera, error));
     return take_gaussians(backend, frame, n, error);

@@ -27,8 +27,8 @@ splat_status splat_view_begin(splat_backend *backend, splat_frame *frame, uint32
 
 /* The same for Gaussians that are only projected: without a picture, and with nothing to blend them into. Errors:
  * ARGUMENT, MEMORY. */
-splat_status splat_view_begin_unseen(splat_backend *backend, splat_frame *frame, uint32_t n, const splat_camera *camera,
-                                     splat_error *error);
+splat_status splat_view_begin_projection(splat_backend *backend, splat_frame *frame, uint32_t n,
+                                         const splat_camera *camera, splat_error *error);
 /* Other arrays for n Gaussians, which the caller fills in place of project: those that the view had stay where they are
  * until it ends. Errors: MEMORY. */
 splat_status splat_view_replace_gaussians(splat_backend *backend, splat_frame *frame, uint32_t n, splat_error *error);

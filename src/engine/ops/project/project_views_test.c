@@ -63,7 +63,7 @@ static int begin(several *s, int step, uint32_t n_views, bool one_by_one)
     for (uint32_t k = 0; k < n_views; k++) {
         const splat_camera camera = camera_of(step, (int)k);
         frames[k] = &s->frames[k];
-        TEST_CHECK(failures, splat_view_begin_unseen(backend, frames[k], N, &camera, &error) == SPLAT_OK, "%s",
+        TEST_CHECK(failures, splat_view_begin_projection(backend, frames[k], N, &camera, &error) == SPLAT_OK, "%s",
                    error.message);
         frames[k]->filter = s->scene.frame.filter;
         const struct splat_project_args one = {&s->scene.gaussians, frames[k], NULL};
