@@ -50,7 +50,7 @@ static splat_status init_rows(splat_trainer *t, splat_error *error)
     splat_row_blocks_describe_moments(t->moment_blocks, t->model->tensors, splat_bound_follows(o), o->sh_degree,
                                       o->optimizer_storage, splat_place_of_moments(o));
     splat_bound_init(t);
-    SPLAT_TRY(splat_parts_init(t, error));
+    SPLAT_TRY(splat_parts_init(t, t->parts, error));
     splat_give_up_init(t);
     splat_statistics_describe(&t->statistics);
     splat_deferral_describe(&t->deferral.rows, splat_deferral_slots(o));
@@ -139,7 +139,7 @@ void splat_trainer_destroy(splat_trainer *t)
     splat_deferral_free(&t->deferral, b);
     splat_rest_cache_free(t);
     splat_bound_free(t);
-    splat_parts_free(t);
+    splat_parts_free(t, t->parts);
     splat_extra_rows_free(&t->strategy_rows, b);
     splat_extra_rows_free(&t->regularizer_rows, b);
     splat_block_free(b, &t->regularizer_results);

@@ -134,7 +134,7 @@ static splat_status mark_patches(splat_trainer *t, splat_error *error)
 }
 
 /* Uploads the points and their patches. */
-static splat_status upload(splat_trainer *t, splat_error *error)
+static splat_status init(splat_trainer *t, splat_error *error)
 {
     splat_depth_state *s = splat_depths_of(t);
     const splat_dataset *dataset = &t->scene->dataset;
@@ -149,22 +149,13 @@ static splat_status upload(splat_trainer *t, splat_error *error)
     return mark_patches(t, error);
 }
 
-static splat_status init(splat_trainer *t, splat_error *error)
-{
-    t->parts[SPLAT_PART_depth] = calloc(1, sizeof(splat_depth_state));
-    if (!t->parts[SPLAT_PART_depth]) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for known depth");
-    return upload(t, error);
-}
-
 static void free_state(splat_trainer *t)
 {
     splat_depth_state *s = splat_depths_of(t);
-    if (!s) return;
     splat_block_free(t->backend, &s->points);
     splat_block_free(t->backend, &s->patches);
     splat_block_free(t->backend, &s->results);
     free(s->first_patch);
-    free(s);
 }
 
 /* ---------------------------------------------------------------- reports */
@@ -366,6 +357,7 @@ static splat_status loss(splat_trainer *t, splat_step_view *view, splat_error *e
 }
 
 const splat_part splat_part_depth = {.name = "depths",
+                                     .state_bytes = sizeof(splat_depth_state),
                                      .init = init,
                                      .free = free_state,
                                      .bytes = bytes,

@@ -63,13 +63,11 @@ static splat_status make_rows(splat_trainer *t, splat_error *error)
 static void free_state(splat_trainer *t)
 {
     splat_exposure_state *s = splat_exposures_of(t);
-    if (!s) return;
     splat_block_free(t->backend, &s->values);
     splat_block_free(t->backend, &s->m);
     splat_block_free(t->backend, &s->v);
     splat_block_free(t->backend, &s->batch_sums);
     free(s->photo_of);
-    free(s);
 }
 
 /* ---------------------------------------------------------------- EXIF */
@@ -142,9 +140,6 @@ static splat_status seed(splat_trainer *t, splat_error *error)
  * its row, and have cameras of their own, which follow that of the first. */
 static splat_status init(splat_trainer *t, splat_error *error)
 {
-    t->parts[SPLAT_PART_exposure] = calloc(1, sizeof(splat_exposure_state));
-    if (!t->parts[SPLAT_PART_exposure])
-        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the exposures of the photos");
     if (t->options.exposure) SPLAT_TRY(make_rows(t, error));
     return seed(t, error);
 }
@@ -480,6 +475,7 @@ static void state_arrays(const splat_trainer *t, splat_state_array *arrays, int 
 }
 
 const splat_part splat_part_exposure = {.name = "exposure",
+                                        .state_bytes = sizeof(splat_exposure_state),
                                         .init = init,
                                         .free = free_state,
                                         .bytes = bytes,

@@ -1,6 +1,10 @@
 /* Calls of all parts, in the order of parts.def. */
 #include "train/parts/part.h"
 
+#include "base/error.h"
+
+#include <stdlib.h>
+
 #define SPLAT_PART(name) extern const splat_part splat_part_##name;
 #include "train/parts/parts.def"
 #undef SPLAT_PART
@@ -18,15 +22,23 @@ const int splat_n_parts = sizeof splat_parts / sizeof splat_parts[0];
         if (splat_parts[i]->function) SPLAT_TRY(splat_parts[i]->function(__VA_ARGS__));                                \
     return SPLAT_OK
 
-splat_status splat_parts_init(splat_trainer *t, splat_error *error)
+splat_status splat_parts_init(splat_trainer *t, void **states, splat_error *error)
 {
+    for (int i = 0; i < splat_n_parts; i++) {
+        if (!splat_parts[i]->state_bytes) continue;
+        states[i] = calloc(1, splat_parts[i]->state_bytes);
+        if (!states[i])
+            return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for `%s` of a training", splat_parts[i]->name);
+    }
     CALL(init, t, error);
 }
 
-void splat_parts_free(splat_trainer *t)
+void splat_parts_free(splat_trainer *t, void **states)
 {
-    for (int i = 0; i < splat_n_parts; i++)
-        if (splat_parts[i]->free) splat_parts[i]->free(t);
+    for (int i = 0; i < splat_n_parts; i++) {
+        if (splat_parts[i]->free && states[i]) splat_parts[i]->free(t);
+        free(states[i]);
+    }
 }
 
 splat_status splat_parts_begin(splat_trainer *t, struct splat_step *step, splat_error *error)

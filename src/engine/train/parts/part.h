@@ -31,6 +31,9 @@ typedef struct splat_part_work {
 typedef struct splat_part {
     const char *name; /* of its option */
 
+    /* Bytes of the part's state, trainer->parts[SPLAT_PART_<name>], which is zero before init. 0: it keeps none, and
+     * has no `free`. */
+    size_t state_bytes;
     /* When the trainer is made and destroyed. Errors: MEMORY, DEVICE. */
     splat_status (*init)(splat_trainer *trainer, splat_error *error);
     void (*free)(splat_trainer *trainer);
@@ -65,9 +68,9 @@ typedef struct splat_part {
     splat_status (*get_losses)(const splat_trainer *trainer, splat_loss *losses, size_t *n, splat_error *error);
 } splat_part;
 
-/* Every part of the table, in its order. */
-splat_status splat_parts_init(splat_trainer *trainer, splat_error *error);
-void splat_parts_free(splat_trainer *trainer);
+/* Every part of the table, in its order. states: trainer->parts. */
+splat_status splat_parts_init(splat_trainer *trainer, void **states, splat_error *error);
+void splat_parts_free(splat_trainer *trainer, void **states);
 splat_status splat_parts_begin(splat_trainer *trainer, struct splat_step *step, splat_error *error);
 splat_status splat_parts_stage(splat_trainer *trainer, int iteration, struct splat_step_view *view, splat_error *error);
 splat_status splat_parts_picture(splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
