@@ -153,6 +153,14 @@ static inline splat_status splat_backend_synchronize(splat_backend *backend, spl
     return backend->functions->synchronize(backend, error);
 }
 
+/* An upload after which `host` may change. */
+static inline splat_status splat_backend_upload_and_wait(splat_backend *backend, void *device, const void *host,
+                                                         size_t bytes, splat_error *error)
+{
+    SPLAT_TRY(splat_backend_upload(backend, device, host, bytes, error));
+    return splat_backend_synchronize(backend, error);
+}
+
 static inline splat_status splat_backend_stamp(splat_backend *backend, int mark, splat_error *error)
 {
     return backend->functions->stamp(backend, mark, error);

@@ -37,8 +37,7 @@ static splat_status show(splat_model *model, array *a, splat_error *error)
 static splat_status undo_array(splat_model *model, array *a, splat_error *error)
 {
     splat_status status = SPLAT_OK;
-    if (a->kept) status = splat_backend_upload(model->backend, a->on_device, a->kept, a->bytes, error);
-    if (a->kept && status == SPLAT_OK) status = splat_backend_synchronize(model->backend, error); /* kept goes */
+    if (a->kept) status = splat_backend_upload_and_wait(model->backend, a->on_device, a->kept, a->bytes, error);
     free_array(a);
     return status;
 }

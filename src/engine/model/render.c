@@ -82,8 +82,7 @@ static splat_status mark_near(splat_model *model, float depth, float *depths, fl
         colors[3 * v] = depths[v] < depth;
         colors[3 * v + 1] = colors[3 * v + 2] = 0;
     }
-    SPLAT_TRY(splat_backend_upload(model->backend, frame->rgb, colors, 3 * n * sizeof *colors, error));
-    return splat_backend_synchronize(model->backend, error); /* the copy reads `colors` */
+    return splat_backend_upload_and_wait(model->backend, frame->rgb, colors, 3 * n * sizeof *colors, error);
 }
 
 static splat_status render_near(splat_model *model, const splat_camera *camera, float depth, float *host,

@@ -75,10 +75,8 @@ splat_status splat_rest_write(splat_model *model, uint32_t first, uint32_t n, co
         for (size_t i = 0; i < count; i++)
             for (size_t c = 0; c < channels; c++)
                 piece[i * row + c] = splat_half_encode(rest[(begin + i) * channels + c], SPLAT_ROUND_NEAREST);
-        status = splat_backend_upload(model->backend, row_of(&rows, first + begin), piece, (size_t)count * row * 2,
-                                      error);
-        /* the piece is written again */
-        if (status == SPLAT_OK) status = splat_backend_synchronize(model->backend, error);
+        status = splat_backend_upload_and_wait(model->backend, row_of(&rows, first + begin), piece,
+                                               (size_t)count * row * 2, error);
     }
     free(piece);
     return status;

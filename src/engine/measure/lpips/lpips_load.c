@@ -86,8 +86,7 @@ static splat_status put_weights(splat_lpips *lpips, const float *block, size_t b
 {
     splat_backend *b = lpips->context->backend;
     SPLAT_TRY(splat_block_resize(b, &lpips->weights, "lpips weights", SPLAT_OWNER_EVALUATION, bytes, error));
-    SPLAT_TRY(splat_backend_upload(b, lpips->weights.data, block, bytes, error));
-    return splat_backend_synchronize(b, error); /* the copy reads `block` */
+    return splat_backend_upload_and_wait(b, lpips->weights.data, block, bytes, error);
 }
 
 static splat_status load_weights(splat_lpips *lpips, const char *path, splat_error *error)

@@ -29,8 +29,7 @@ static splat_status upload_mask(void *user, size_t i, const uint8_t **mask, spla
     splat_status status = splat_scene_read_mask(m->scene, view, v->camera.width, v->camera.height, kept, error);
     for (size_t k = 0; k < n && status == SPLAT_OK; k++) kept[k] = kept[k] ? UINT8_MAX : 0;
     if (status == SPLAT_OK) status = splat_block_resize(m->backend, m->block, "mask", SPLAT_OWNER_OTHER, n, error);
-    if (status == SPLAT_OK) status = splat_backend_upload(m->backend, m->block->data, kept, n, error);
-    if (status == SPLAT_OK) status = splat_backend_synchronize(m->backend, error); /* it reads `kept` */
+    if (status == SPLAT_OK) status = splat_backend_upload_and_wait(m->backend, m->block->data, kept, n, error);
     free(kept);
     *mask = m->block->data;
     return status;

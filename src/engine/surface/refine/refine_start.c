@@ -232,8 +232,7 @@ static splat_status begin_free(splat_trainer *t, const splat_bound_start *start,
 static splat_status upload_array(splat_trainer *t, int array, const void *host, splat_error *error)
 {
     size_t words = (size_t)t->bound.rows[array] * t->options.binding->arrays[array].words;
-    SPLAT_TRY(splat_backend_upload(t->backend, t->bound.arrays[array].data, host, 4 * words, error));
-    return splat_backend_synchronize(t->backend, error);
+    return splat_backend_upload_and_wait(t->backend, t->bound.arrays[array].data, host, 4 * words, error);
 }
 
 /* The Gaussians that are not bound yet, then what they follow from, then they follow. */

@@ -127,8 +127,7 @@ static splat_status mark_patches(splat_trainer *t, splat_error *error)
         mark_view(dataset, &dataset->views[i], patches + s->first_patch[i]);
     splat_status status = splat_block_resize(t->backend, &s->patches, "patches of known depth", SPLAT_OWNER_IMAGES,
                                              bytes, error);
-    if (status == SPLAT_OK) status = splat_backend_upload(t->backend, s->patches.data, patches, bytes, error);
-    if (status == SPLAT_OK) status = splat_backend_synchronize(t->backend, error);
+    if (status == SPLAT_OK) status = splat_backend_upload_and_wait(t->backend, s->patches.data, patches, bytes, error);
     free(patches);
     return status;
 }

@@ -105,8 +105,8 @@ static splat_status upload_seed(splat_trainer *t, const double *stops, double sp
     if (!rows) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the photos' exposures");
     for (uint32_t i = 0; i < s->n_photos; i++)
         if (!isnan(stops[i])) rows[i][0] = (float)fmin(fmax(stops[i] / DISPLAY_GAMMA, -MOST_STOPS), MOST_STOPS);
-    splat_status status = splat_backend_upload(t->backend, s->values.data, rows, n_rows(s) * ROW_BYTES, error);
-    if (status == SPLAT_OK) status = splat_backend_synchronize(t->backend, error);
+    splat_status status =
+        splat_backend_upload_and_wait(t->backend, s->values.data, rows, n_rows(s) * ROW_BYTES, error);
     free(rows);
     if (spread > 0)
         splat_log(t->context, SPLAT_LOG_NOTICE, "the photos' EXIF tells their exposures, %.2f stops apart; they begin "
@@ -151,8 +151,7 @@ static splat_status share_block(splat_trainer *t, void *device, float *rows, spl
     const size_t bytes = n_rows(splat_exposures_of(t)) * ROW_BYTES;
     SPLAT_TRY(splat_backend_download(t->backend, rows, device, bytes, error));
     SPLAT_TRY(splat_comm_broadcast(t->shards.comm, 0, rows, bytes, error));
-    SPLAT_TRY(splat_backend_upload(t->backend, device, rows, bytes, error));
-    return splat_backend_synchronize(t->backend, error);
+    return splat_backend_upload_and_wait(t->backend, device, rows, bytes, error);
 }
 
 static splat_status share_all(splat_trainer *t, splat_error *error)
@@ -270,8 +269,7 @@ splat_status splat_trainer_load_exposures(splat_trainer *t, const char *path, sp
         for (int k = 0; k < 3; k++) rows[s->n_photos + s->camera_of[view]][k] = (float)file.cameras[camera][k];
     }
     if (status == SPLAT_OK)
-        status = splat_backend_upload(t->backend, s->values.data, rows, n_rows(s) * ROW_BYTES, error);
-    if (status == SPLAT_OK) status = splat_backend_synchronize(t->backend, error);
+        status = splat_backend_upload_and_wait(t->backend, s->values.data, rows, n_rows(s) * ROW_BYTES, error);
     splat_exposures_file_free(&file);
     free(rows);
     return status == SPLAT_OK ? splat_exposures_share(t, error) : status;
