@@ -62,7 +62,7 @@ void splat_stop_destroy(splat_stop *stop);
  * number, for the exit codes in pipeline.json; 0: SIGINT. Safe in a signal handler. */
 void splat_stop_request(splat_stop *stop, int signal);
 
-/* Functions are called by the thread of splat_pipeline_run. They must not call the library for the same folder. */
+/* The thread of splat_pipeline_run calls these functions. */
 typedef struct splat_pipeline_callbacks {
     size_t size;
     void *user;
