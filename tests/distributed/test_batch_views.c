@@ -67,6 +67,36 @@ static void batches_by_mcmc(void **state)
     trains_as_well(make_run(&o, 200), 0.22);
 }
 
+/* The draw is of the whole model: every rank finds the same limit. */
+static splat_train_options budget_of(int iterations)
+{
+    splat_train_options o;
+    splat_train_options_init_strategy(&o, splat_strategy_find("default"));
+    splat_train_options_set_steps(&o, iterations);
+    o.densify_from_iter = 10;
+    o.densification_interval = 10;
+    o.densify_grad_threshold = 1e-6f;
+    o.target_gaussian_count = 260;
+    o.pixels_per_gaussian = 0;
+    return o;
+}
+
+static void batches_by_budget(void **state)
+{
+    (void)state;
+    splat_train_options o = budget_of(200);
+    trains_as_well(make_run(&o, 200), 0.22);
+}
+
+static void batches_by_budget_go_on(void **state)
+{
+    (void)state;
+    splat_train_options o = budget_of(120);
+    shared_run run = make_run(&o, 72);
+    parts_are_the_whole(&run, 3, 36);
+    any_number_goes_on(run, 30);
+}
+
 static void batches_with_masks(void **state)
 {
     (void)state;
@@ -343,6 +373,8 @@ int main(void)
         cmocka_unit_test(batches_train_as_well),
         cmocka_unit_test(busy_batches_too),
         cmocka_unit_test(batches_by_mcmc),
+        cmocka_unit_test(batches_by_budget),
+        cmocka_unit_test(batches_by_budget_go_on),
         cmocka_unit_test(batches_with_masks),
         cmocka_unit_test(batches_end_where_something_happens),
         cmocka_unit_test(a_batch_of_equal_views_steps_further),
