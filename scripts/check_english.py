@@ -12,7 +12,7 @@ SKIPPED = re.compile(r'node_modules|__pycache__|tests/golden|tests/fuzz/regressi
 WORDS = {'told': 'reported, or a noun', 'anew': 'again', 'amid': 'during, or inside', 'whoever': 'a noun',
          'alike': 'the same, or similar', 'likewise': 'also, or the same', 'beside': 'next to, or in addition to'}
 WORD = re.compile(r'\b(' + '|'.join(WORDS) + r')\b', re.I)
-OPENING = re.compile(r'(What|Of|Whether|So that|Where|Who|That)\b')
+OPENING = re.compile(r'(What|Of|Where|That|[Ww]hether|[Ss]o that|[Ww]ho)\b')
 C_TOKEN = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|/\*.*?\*/|//[^\n]*', re.S)
 PY_TOKEN = re.compile(r'("""|\'\'\').*?\1|(?<!\S)#[^\n]*', re.S)
 

@@ -134,7 +134,7 @@ const char *splat_context_get_pci_bus_id(const splat_context *context);
 
 /* An NVIDIA GPU, as the driver describes it. */
 typedef struct splat_device_info {
-    int index;                      /* what splat_context_options.gpu takes */
+    int index;                      /* index for splat_context_options.gpu */
     char name[256];
     int compute_major, compute_minor; /* 9, 0 is sm_90 */
     size_t total_bytes, free_bytes; /* of its memory; free_bytes is 0 if the device does not report it */

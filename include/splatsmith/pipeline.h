@@ -37,7 +37,7 @@ void splat_pipeline_options_init_sized(splat_pipeline_options *options, size_t s
 /* ---------------------------------------------------------------- while it runs */
 
 typedef enum splat_pipeline_message {
-    SPLAT_PIPELINE_RESULT = 0,  /* what was done, and figures */
+    SPLAT_PIPELINE_RESULT = 0,  /* the finished work, and figures */
     SPLAT_PIPELINE_NOTICE = 1,
     SPLAT_PIPELINE_WARNING = 2,
     SPLAT_PIPELINE_ERROR = 3    /* an error next to the one that is returned */

@@ -241,7 +241,7 @@ typedef struct splat_plan_row {
 
 typedef struct splat_plan_choice {
     const char *option;       /* "`sh_storage float16`" */
-    const char *cost;         /* what it costs, in words */
+    const char *cost;         /* the cost in words */
     size_t saved_bytes;       /* at the count that fits; 0 of target_gaussian_count, which sets it */
 } splat_plan_choice;
 

@@ -262,7 +262,7 @@ static void test_round_trip(void **state)
     assert_int_equal(r.evaluations[1].iteration, 11);
     assert_true(r.evaluations[1].quality.psnr > r.evaluations[0].quality.psnr);
     assert_true(r.loss > 0 && r.loss < 1 && r.mean_opacity > 0 && r.mean_opacity < 1);
-    assert_true(r.n_gaussians_last != r.n_gaussians_first); /* so that one is not taken for the other */
+    assert_true(r.n_gaussians_last != r.n_gaussians_first); /* the two counts must differ */
     ASSERT_OK(splat_folder_delete("out", &error));
     /* the second word ends in a byte that is no UTF-8: read as Latin-1, all of the text */
     const splat_bench_note note = {"bench \"quoted\" \xFC \xFF", "a label", "why it was measured"};

@@ -56,7 +56,7 @@ static void check_corruptions(const uint8_t *data, size_t size, bool fix_crc)
         for (size_t k = 0; k < sizeof flips; k++) {
             memcpy(copy, data, size);
             copy[i] ^= flips[k];
-            if (fix_crc) { /* so that the damage gets past the checksum, as an attacker's would */
+            if (fix_crc) { /* keeps the checksum right, as an attacker would */
                 uint32_t crc = (uint32_t)crc32(0, copy + chunk + 4, (unsigned)chunk_length + 4);
                 png_save_uint_32(copy + chunk + 8 + chunk_length, crc);
             }

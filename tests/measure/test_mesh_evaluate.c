@@ -37,7 +37,7 @@ static splat_mesh_draw_options plain_options(void)
 {
     splat_mesh_draw_options options;
     splat_mesh_draw_options_init(&options);
-    options.supersampling = 1; /* so that the depth map tells what is covered */
+    options.supersampling = 1; /* every pixel has a depth or none */
     return options;
 }
 

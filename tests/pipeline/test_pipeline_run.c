@@ -232,7 +232,7 @@ static void a_stopped_training_goes_on(void **state)
     assert_int_equal(splat_pipeline_run(&options, &callbacks, &result, &error), SPLAT_ERROR_STOPPED);
     assert_states(&result, "train: stopped, coarse: waiting, mesh: waiting, refine: waiting, texture: waiting");
     assert_int_equal(result.n_files, 0);
-    assert_int_equal(heard.n_progress, 1); /* who stops is not asked again */
+    assert_int_equal(heard.n_progress, 1); /* a caller that stopped is not asked again */
     assert_true(file_contains("stopped/pipeline.json", "\"exit_code\": 130"));
     assert_true(exists_like("stopped/train/chkpnt*.splatsmith"));
     splat_pipeline_result_free(&result);

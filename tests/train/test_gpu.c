@@ -205,7 +205,7 @@ static void options_of_the_step_change_the_result(void **state)
 {
     (void)state;
     NEEDS_DEVICE();
-    place p = open_place(device, true); /* so that only the option can change a byte */
+    place p = open_place(device, true); /* only the option may change a byte */
     uint8_t *bytes[N_VARIANTS];
     size_t sizes[N_VARIANTS];
     splat_error error;

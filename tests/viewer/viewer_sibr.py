@@ -102,7 +102,7 @@ def test_training_has_the_same_bytes():
     first = viewer.ask(request_of(camera, train=False))[0]
     time.sleep(0.3)
     assert 'goes on' not in seen.said, seen.said
-    viewer.close()  # who holds a training and goes, lets it go on
+    viewer.close()  # a client that holds a training and goes, lets it go on
     be_a_nuisance(seen.port, camera)
     half = Sibr(seen.port)
     half.socket.sendall(b'\x10\x00\x00\x00{"res')  # ... and no more

@@ -63,7 +63,7 @@ static splat_status begin_own_rows(splat_trainer *t, const splat_beginning *b, s
         t->shards.is_whole = false;
         t->shards.n_all = b->n;
     }
-    t->iteration = b->iteration; /* whether there are statistics depends on it */
+    t->iteration = b->iteration; /* the iteration decides if there are statistics */
     splat_status status = splat_rest_cache_drop(t, error);
     if (status == SPLAT_OK) status = splat_give_up_as(t, b->given_up, b->overhead, error);
     const uint32_t n = splat_shards_part(t, b->n);

@@ -11,7 +11,7 @@
 int cli_find_cameras(const splat_line *line, const char *source, const char *folder, splat_cameras_info *info)
 {
     splat_error error;
-    signal(SIGCHLD, SIG_DFL); /* who started us may have left it ignored, and then no child can be waited for */
+    signal(SIGCHLD, SIG_DFL); /* the parent process may have left it ignored, and then no child can be waited for */
     cli_signals_begin();
     splat_status status = splat_stage_find_cameras(line, source, folder, info, &error);
     cli_signals_end();

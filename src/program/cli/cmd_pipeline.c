@@ -153,7 +153,7 @@ static int run(const splat_pipeline_options *options)
     callbacks.progress = on_progress;
     callbacks.interval = talk->interval;
     callbacks.stop = talk->stop;
-    signal(SIGCHLD, SIG_DFL); /* who started us may have left it ignored, and then no child can be waited for */
+    signal(SIGCHLD, SIG_DFL); /* the parent process may have left it ignored, and then no child can be waited for */
     cli_signals_begin();
     splat_status status = splat_pipeline_run(options, &callbacks, &result, &error);
     cli_signals_end();

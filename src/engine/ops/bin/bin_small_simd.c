@@ -11,7 +11,7 @@ typedef struct walks {
     float power_min[LANES];
     int32_t x0[LANES], y0[LANES], x1[LANES], y1[LANES];      /* in: tiles; y1 <= y0: none */
     double form_a[LANES], determinant[LANES], half_height[LANES], y_right[LANES];
-    int32_t known[LANES];                                    /* whether form is finite */
+    int32_t known[LANES];                                    /* true if the form is finite */
     uint64_t rows[LANES];                                    /* out */
     int32_t count[LANES];
 } walks;

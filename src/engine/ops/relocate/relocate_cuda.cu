@@ -165,7 +165,7 @@ static splat_status draw(splat_cuda_backend *cuda, const relocate_parameters &P,
                                                                                            P.weights, P.n);
             CUDA_LAUNCHED("relocation restart");
         }
-        if (is_moment && targets) continue; /* who moves keeps its own */
+        if (is_moment && targets) continue; /* a moved Gaussian keeps its own */
         place_kernel<<<splat_cuda_blocks(n_draws, threads.y), threads, 0, cuda->stream>>>(
             P.arrays.data[a], is_moment ? NULL : P.sources, targets, P.n, n_draws);
         CUDA_LAUNCHED("relocation place");
