@@ -33,17 +33,6 @@ static splat_train_options mcmc_options(int iterations)
     return o;
 }
 
-static uint8_t *result_of(splat_context *context, const splat_train_options *options, int steps, size_t *size)
-{
-    splat_scene *scene = open_scene(context);
-    splat_trainer *t = new_trainer(context, scene, options);
-    run_steps(t, steps);
-    uint8_t *bytes = model_bytes(splat_trainer_get_model(t), "result.ply", size);
-    splat_trainer_destroy(t);
-    splat_scene_close(scene);
-    return bytes;
-}
-
 /* ---------------------------------------------------------------- the schedule */
 
 static void the_schedule_is_the_published_one(void **state)
@@ -176,7 +165,7 @@ static void threads_and_simd_do_not_change_a_byte(void **state)
     size_t first_size = 0, size;
     for (size_t i = 0; i < 4; i++) {
         splat_context *context = open_cpu_with(variants[i].threads, variants[i].simd);
-        uint8_t *bytes = result_of(context, &o, STEPS, &size);
+        uint8_t *bytes = bytes_after(context, &o, STEPS, &size);
         splat_context_destroy(context);
         if (i > 0) {
             assert_int_equal(size, first_size);
@@ -196,7 +185,7 @@ static void every_option_of_it_changes_the_result(void **state)
     splat_context *context = open_cpu(2);
     splat_train_options usual = mcmc_options(STEPS);
     size_t sizes[2];
-    uint8_t *first = result_of(context, &usual, 39, &sizes[0]);
+    uint8_t *first = bytes_after(context, &usual, 39, &sizes[0]);
     for (int i = 0; i < 9; i++) {
         splat_train_options o = usual;
         if (i == 0) o.noise_lr = 0;
@@ -208,7 +197,7 @@ static void every_option_of_it_changes_the_result(void **state)
         if (i == 6) o.target_gaussian_count = 410;
         if (i == 7) o.lr_final_factor = 1;
         if (i == 8) o.lr_decay_from_iter = 30;
-        uint8_t *other = result_of(context, &o, 39, &sizes[1]);
+        uint8_t *other = bytes_after(context, &o, 39, &sizes[1]);
         if (sizes[0] == sizes[1] && memcmp(first, other, sizes[0]) == 0) fail_msg("variant %d changed nothing", i);
         free(other);
     }
