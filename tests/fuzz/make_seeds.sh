@@ -28,7 +28,7 @@ model=pipeline/train
 splatsmith eval -m "$model"
 splatsmith bench -s scene --warmup 2 --num_iterations 4 -o bench.json
 splatsmith sample surface --width 64 --height 48 --cameras 8 --points 500 --truth_points 20 --supersample 1
-splatsmith train -s surface -m surface/model --iterations 60 --sh_degree 0 --report False --tensorboard False
+splatsmith train -s surface -m surface/model --strategy classic --iterations 60 --sh_degree 0 --report False --tensorboard False
 splatsmith mesh -m surface/model --method tsdf --background False --target_vertices 60 \
     -o mesh.ply,mesh.obj,mesh.glb
 splatsmith texture -s surface -m mesh.ply --texture_size 64 -o textured.ply,textured.obj,textured.glb
