@@ -1,4 +1,5 @@
 """run_pipeline: files and figures, progress and messages, a run that is interrupted and goes on, what is refused."""
+import json
 import logging
 import os
 import shutil
@@ -112,7 +113,8 @@ class Runs(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               timeout=240, env=os.environ)
         self.assertEqual((done.returncode, done.stdout), (0, b"interrupted\n"), done.stderr.decode())
-        self.assertIn('"stopped"', (folder / "pipeline.json").read_text())
+        last = json.loads((folder / "pipeline.json").read_text())["stages"][-1]
+        self.assertEqual((last["stage"], last["state"]), ("texture", "waiting"))  # a short stage may end before the stop
         self.assertEqual(run(folder).stages[0].state, "done before")
         self.assert_same_results(folder, base())
 
