@@ -231,7 +231,7 @@ const splat_line_option splat_line_options[] = {
      CHOICE(training.strategy, strategies + 1),
      "density control of the first stage, as for train", "classic: what meshes were measured with"},
     {"quality", 0, NULL, STEPS, STAGE(DENSITY), CHOICE(training.quality, "normal|high"),
-     "high: the best measured figures, in more time; the same as --strategy high", NULL},
+     "high: better figures in more time; the same as --strategy high", NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, level, group, help, fallback)        \
     LIBRARY_LINE(train, name, field, kind, letter, aliases, commands, level, group, help, fallback)
 #define SPLAT_TRAIN_SHORTHAND(name, commands, level, group, help)                                                      \
