@@ -67,11 +67,16 @@ SPLAT_INLINE float splat_uniform(uint32_t word)
     return (float)(word >> 8) * (1.0f / 16777216.0f);
 }
 
+/* Uniform in (0, 1), 24 bits: neither 0 nor 1. */
+SPLAT_INLINE float splat_uniform_open(uint32_t word)
+{
+    return ((float)(word >> 8) + 0.5f) * (1.0f / 16777216.0f);
+}
+
 /* Two standard normals from two words (Box-Muller). */
 SPLAT_INLINE void splat_normal2(uint32_t a, uint32_t b, float *n0, float *n1)
 {
-    float u = ((float)(a >> 8) + 0.5f) * (1.0f / 16777216.0f); /* never 0 */
-    float radius = sqrtf(-2.0f * logf(u)), angle = 6.2831853071795865f * splat_uniform(b);
+    float radius = sqrtf(-2.0f * logf(splat_uniform_open(a))), angle = 6.2831853071795865f * splat_uniform(b);
     *n0 = radius * cosf(angle);
     *n1 = radius * sinf(angle);
 }

@@ -9,7 +9,7 @@ splat_status splat_density_draw_cpu(splat_backend *backend, const struct splat_d
     SPLAT_TRY(splat_density_draw_check(args, error));
 #pragma omp parallel for num_threads(backend->threads) reduction(+ : n_candidates, n_drawn)
     for (int64_t i = 0; i < (int64_t)args->n; i++) {
-        const float mean = splat_draw_mean(args->statistics, (size_t)i);
+        const float mean = splat_density_mean(args->statistics->grad_abs[i], args->statistics->count[i]);
         const bool candidate = mean >= args->threshold;
         const bool drawn = candidate && splat_draw_key(args, (uint32_t)i, mean) <= args->limit;
         args->actions[i] = drawn ? SPLAT_DENSITY_LONG : SPLAT_DENSITY_KEEP;

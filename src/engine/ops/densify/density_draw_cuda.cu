@@ -14,7 +14,7 @@ __global__ void __launch_bounds__(DRAW_THREADS)
     const uint32_t i = blockIdx.x * DRAW_THREADS + threadIdx.x;
     bool candidate = false, drawn = false;
     if (i < args.n) {
-        const float mean = splat_draw_mean(&statistics, i);
+        const float mean = splat_density_mean(statistics.grad_abs[i], statistics.count[i]);
         candidate = mean >= args.threshold;
         drawn = candidate && splat_draw_key(&args, i, mean) <= args.limit;
         args.actions[i] = drawn ? SPLAT_DENSITY_LONG : SPLAT_DENSITY_KEEP;

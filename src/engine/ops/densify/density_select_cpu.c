@@ -1,14 +1,6 @@
 /* density_select on the CPU. */
 #include "ops/densify/densify_common.h"
-
-#include <math.h>
-
-/* The mean of a statistic over the views; never NaN. */
-static float mean_of(float sum, float count)
-{
-    float mean = sum / count;
-    return count > 0 && !isnan(mean) ? mean : 0.0f;
-}
+#include "ops/densify/densify_mean.h"
 
 /* The 1 - n_above/n quantile: linear between the order statistics around (n - 1)(n - n_above)/n, in integers, so that
  * no rounding moves it across an order statistic. */
@@ -37,8 +29,8 @@ splat_status splat_density_select_cpu(splat_backend *backend, const struct splat
     uint32_t *keys = scratch, n_above = 0, n_clone = 0, n_split = 0;
 #pragma omp parallel for num_threads(backend->threads) reduction(+ : n_above)
     for (int64_t i = 0; i < (int64_t)n; i++) {
-        keys[i] = splat_float_key(mean_of(statistics->grad_abs[i], statistics->count[i]));
-        n_above += mean_of(statistics->grad[i], statistics->count[i]) >= args->grad_threshold;
+        keys[i] = splat_float_key(splat_density_mean(statistics->grad_abs[i], statistics->count[i]));
+        n_above += splat_density_mean(statistics->grad[i], statistics->count[i]) >= args->grad_threshold;
     }
     result.fraction = (float)((double)n_above / (double)n);
     result.abs_threshold = quantile_above(backend, keys, n, n_above);
@@ -47,7 +39,7 @@ splat_status splat_density_select_cpu(splat_backend *backend, const struct splat
 #pragma omp parallel for num_threads(backend->threads) reduction(+ : n_clone, n_split)
     for (int64_t i = 0; i < (int64_t)n; i++) {
         bool selected = statistics->count[i] > 0 &&
-                        (mean_of(statistics->grad[i], statistics->count[i]) >= args->grad_threshold ||
+                        (splat_density_mean(statistics->grad[i], statistics->count[i]) >= args->grad_threshold ||
                          splat_key_float(keys[i]) >= result.abs_threshold);
         bool small = splat_density_max_scale(args->gaussians->p.scales + 3 * i) <= clone_scale;
         args->actions[i] = !selected ? SPLAT_DENSITY_KEEP : small ? SPLAT_DENSITY_CLONE : SPLAT_DENSITY_SPLIT;

@@ -3,7 +3,7 @@
 #include "ops/densify/order_cuda.cuh"
 
 extern "C" {
-#include "ops/densify/densify.h"
+#include "ops/densify/densify_mean.h"
 }
 
 #include <cub/device/device_radix_sort.cuh>
@@ -25,21 +25,14 @@ struct select_parameters {
     select_state *state;
 };
 
-/* The mean of a statistic over the views; never NaN. */
-__device__ __forceinline__ float mean_of(float sum, float count)
-{
-    float mean = sum / count;
-    return count > 0.0f && !isnan(mean) ? mean : 0.0f;
-}
-
 __global__ void __launch_bounds__(SELECT_THREADS) keys_kernel(const __grid_constant__ select_parameters P)
 {
     uint32_t i = blockIdx.x * SELECT_THREADS + threadIdx.x;
     bool above = false;
     if (i < P.n) {
         float count = P.statistics.count[i];
-        P.keys[i] = splat_order_key(mean_of(P.statistics.grad_abs[i], count));
-        above = mean_of(P.statistics.grad[i], count) >= P.grad_threshold;
+        P.keys[i] = splat_order_key(splat_density_mean(P.statistics.grad_abs[i], count));
+        above = splat_density_mean(P.statistics.grad[i], count) >= P.grad_threshold;
     }
     int n_above = __syncthreads_count(above);
     if (threadIdx.x == 0 && n_above) atomicAdd(&P.state->n_above, (uint32_t)n_above);
@@ -62,8 +55,8 @@ __global__ void __launch_bounds__(SELECT_THREADS) actions_kernel(const __grid_co
     bool selected = false, small = false;
     if (i < P.n) {
         float count = P.statistics.count[i];
-        selected = count > 0.0f && (mean_of(P.statistics.grad[i], count) >= P.grad_threshold ||
-                                    mean_of(P.statistics.grad_abs[i], count) >= P.state->abs_threshold);
+        selected = count > 0.0f && (splat_density_mean(P.statistics.grad[i], count) >= P.grad_threshold ||
+                                    splat_density_mean(P.statistics.grad_abs[i], count) >= P.state->abs_threshold);
         if (selected) {
             const float *s = P.scales + 3 * (size_t)i;
             small = splat_order_exp(fmaxf(s[0], fmaxf(s[1], s[2]))) <= P.clone_scale;
