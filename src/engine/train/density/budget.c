@@ -17,7 +17,6 @@
 #define USUAL_PIXELS 1e8        /* of photos, in all: where pixels_per_gaussian holds */
 #define CAP_EXPONENT 0.75       /* photos overlap: ten times as many show less than ten times as much */
 #define RESET_OPACITY 0.05f
-#define LEAST_INTERVAL 500      /* of resets: opacities need the time */
 #define N_RECOVERIES 2          /* resets after which the least opaque go */
 #define RECOVERY_STEPS 300      /* that opacities need after a reset, at least */
 #define STEPS_OF_A_PHOTO 1.2    /* for each photo: most Gaussians have been seen */
@@ -43,15 +42,21 @@ uint64_t splat_budget_cap(const splat_train_options *o, const splat_dataset *dat
     return cap < UINT32_MAX ? (uint64_t)cap : UINT32_MAX;
 }
 
+/* The cap counts the points that photos see, so it is not computed twice. */
+static uint64_t first_of(uint64_t cap, size_t n_points)
+{
+    const uint64_t half = (cap + 1) / 2;
+    return half > 0 && half < n_points ? half : n_points;
+}
+
 uint64_t splat_budget_first(const splat_train_options *o, const splat_dataset *dataset)
 {
-    const uint64_t half = (splat_budget_cap(o, dataset) + 1) / 2;
-    return half > 0 && half < dataset->n_points ? half : dataset->n_points;
+    return first_of(splat_budget_cap(o, dataset), dataset->n_points);
 }
 
 static bool resets_after(const splat_train_options *o, int iteration)
 {
-    return o->opacity_reset_interval >= LEAST_INTERVAL && splat_default_resets_opacity_after(o, false, iteration);
+    return splat_default_recovers(o) && splat_default_resets_opacity_after(o, false, iteration);
 }
 
 bool splat_budget_prunes_unrecovered_after(const splat_train_options *o, size_t n_photos, int iteration)
@@ -140,26 +145,17 @@ static uint64_t most_after(const splat_trainer *t, int iteration)
     const splat_dataset *dataset = &t->scene->dataset;
     const uint64_t cap = splat_budget_cap(&t->options, dataset), n = splat_shards_count(t);
     if (cap == 0) return 0;
-    const uint64_t n_first = splat_budget_first(&t->options, dataset), least = n < cap ? n : cap;
+    const uint64_t n_first = first_of(cap, dataset->n_points), least = n < cap ? n : cap;
     const uint64_t budget = splat_budget_at(&t->options, n_first, cap, iteration);
     return budget > least ? budget : least;
 }
 
 static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
 {
-    const uint32_t old_n = t->model->gaussians.n;
     const uint64_t most = most_after(t, iteration);
-    struct splat_density_prune_args prune = {.min_opacity = t->options.min_opacity_threshold,
-                                             .target_count = most < UINT32_MAX ? (uint32_t)most : 0};
-    uint32_t n_actions;
-    void *actions;
-    splat_memory_update_limit(t->backend);
-    SPLAT_TRY(splat_density_begin(t, old_n, &actions, error));
-    SPLAT_TRY(splat_growth_make(t, iteration, most ? most : UINT64_MAX, draw_within, actions, &n_actions, error));
-    prune.actions = actions;
-    prune.n_actions = n_actions;
-    SPLAT_TRY(splat_density_prune(t, iteration, prune, "min_opacity_threshold", error));
-    return splat_density_end(t, old_n, error);
+    const struct splat_density_prune_args prune = {.min_opacity = t->options.min_opacity_threshold,
+                                                   .target_count = most < UINT32_MAX ? (uint32_t)most : 0};
+    return splat_growth_round(t, iteration, most ? most : UINT64_MAX, draw_within, prune, error);
 }
 
 /* ---------------------------------------------------------------- after an iteration */
@@ -183,19 +179,14 @@ static splat_status after(splat_trainer *t, int iteration, splat_error *error)
     SPLAT_TRY(splat_density_prune_masked(t, iteration, error));
     if (densifies) SPLAT_TRY(splat_density_update_filter(t, error));
     if (!resets_after(o, iteration)) return SPLAT_OK;
-    struct splat_opacity_reset_args args = {&t->model->gaussians, RESET_OPACITY, &t->moments};
-    t->is_broken = true;
-    return splat_op_opacity_reset(t->backend, &args, error);
+    return splat_default_reset_opacities(t, RESET_OPACITY, error);
 }
 
 /* ---------------------------------------------------------------- the strategy */
 
 static splat_status check(const splat_train_options *o, splat_error *error)
 {
-    if (o->regularizer || o->binding)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
-                          "the density strategy 'budget' trains from points; coarse training and refinement keep their "
-                          "Gaussians");
+    SPLAT_TRY(splat_density_check_points(o, "budget", error));
     if (!(o->densify_grad_threshold > 0))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "the density strategy 'budget' draws by gradients: `densify_grad_threshold` must be above 0");

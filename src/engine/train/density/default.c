@@ -11,7 +11,7 @@
 #define LARGE_SCALE 0.1f          /* of the extent: larger ones are pruned once opacities were reset */
 #define RESET_OPACITY 0.01f
 #define CAP_EXCHANGE 20           /* one in so many is exchanged in a round at the cap */
-#define RECOVERY_STEPS 500        /* that opacities need after a reset, at least, before the transparent may go */
+#define RECOVERY_STEPS 500        /* that opacities need between two resets, at least */
 #define LEAST_PHOTO_PIXELS 405000 /* smaller photos count as many: reduced ones show as much, in fewer pixels */
 
 /* ---------------------------------------------------------------- the schedule */
@@ -39,12 +39,17 @@ bool splat_default_prunes_large(const splat_train_options *options, int iteratio
     return iteration > options->opacity_reset_interval;
 }
 
+bool splat_default_recovers(const splat_train_options *options)
+{
+    return options->opacity_reset_interval >= RECOVERY_STEPS;
+}
+
 /* Removes faint Gaussians late, once the model no longer grows and opacities are not reset: no photo needs them, and
  * the last steps train the others. Coarse training and refinement have no growth, and no such removal. */
 bool splat_default_prunes_late_after(const splat_train_options *options, int iteration)
 {
     int interval = options->opacity_reset_interval;
-    return options->late_prune_opacity > 0 && interval >= RECOVERY_STEPS &&
+    return options->late_prune_opacity > 0 && splat_default_recovers(options) &&
            options->densify_until_iter > options->densify_from_iter && iteration >= options->densify_until_iter &&
            iteration % interval == 0 && iteration < options->iterations - interval;
 }
@@ -89,9 +94,8 @@ uint64_t splat_default_cap(const splat_train_options *options, const splat_datas
 /* At a cap as many must go as come: a round exchanges at most a twentieth, those with the largest gradients for the
  * most transparent. Exchanging all that the threshold asks for would never let the model settle
  * (docs/lab/strategies.md). */
-static uint64_t most_gaussians(const splat_trainer *t)
+static uint64_t most_gaussians(uint64_t cap)
 {
-    uint64_t cap = splat_default_cap(&t->options, &t->scene->dataset);
     return cap && cap < UINT32_MAX ? cap + cap / CAP_EXCHANGE : UINT64_MAX;
 }
 
@@ -147,34 +151,27 @@ static splat_status select_within(splat_trainer *t, int iteration, splat_growth_
 
 /* ---------------------------------------------------------------- after an iteration */
 
-static splat_status prune(splat_trainer *t, int iteration, const uint8_t *actions, uint32_t n_actions,
-                          splat_error *error)
+static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
 {
     uint64_t cap = splat_default_cap(&t->options, &t->scene->dataset);
-    struct splat_density_prune_args args = {
-        .actions = actions,
-        .n_actions = n_actions,
+    struct splat_density_prune_args prune = {
         .min_opacity = t->options.min_opacity_threshold,
         .max_scale = splat_default_prunes_large(&t->options, iteration) ? LARGE_SCALE * t->scene->dataset.extent : 0,
         .target_count = cap < UINT32_MAX ? (uint32_t)cap : 0};
-    return splat_density_prune(t, iteration, args, "min_opacity_threshold", error);
-}
-
-static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
-{
-    uint32_t n_actions = 0, old_n = t->model->gaussians.n;
-    void *actions;
-    splat_memory_update_limit(t->backend);
-    SPLAT_TRY(splat_density_begin(t, old_n, &actions, error));
-    SPLAT_TRY(splat_growth_make(t, iteration, most_gaussians(t), select_within, actions, &n_actions, error));
-    SPLAT_TRY(prune(t, iteration, actions, n_actions, error));
-    return splat_density_end(t, old_n, error);
+    return splat_growth_round(t, iteration, most_gaussians(cap), select_within, prune, error);
 }
 
 splat_status splat_default_prune_late(splat_trainer *t, int iteration, splat_error *error)
 {
     struct splat_density_prune_args args = {.min_opacity = t->options.late_prune_opacity};
     return splat_density_prune_alone(t, iteration, args, "late_prune_opacity", error);
+}
+
+splat_status splat_default_reset_opacities(splat_trainer *t, float most, splat_error *error)
+{
+    struct splat_opacity_reset_args args = {&t->model->gaussians, most, &t->moments};
+    t->is_broken = true;
+    return splat_op_opacity_reset(t->backend, &args, error);
 }
 
 static bool changes_after(const splat_trainer *t, int iteration)
@@ -192,9 +189,7 @@ static splat_status after(splat_trainer *t, int iteration, splat_error *error)
     SPLAT_TRY(splat_density_prune_masked(t, iteration, error));
     if (densifies) SPLAT_TRY(splat_density_update_filter(t, error));
     if (!resets_opacity_after(t, iteration)) return SPLAT_OK;
-    struct splat_opacity_reset_args args = {&t->model->gaussians, RESET_OPACITY, &t->moments};
-    t->is_broken = true;
-    return splat_op_opacity_reset(t->backend, &args, error);
+    return splat_default_reset_opacities(t, RESET_OPACITY, error);
 }
 
 /* Functions shared by the three strategies, which differ in the defaults of their options (PRESET in

@@ -20,6 +20,10 @@ uint64_t splat_default_cap(const splat_train_options *options, const splat_datas
 /* Gaussians less opaque than late_prune_opacity go: every opacity_reset_interval iterations from the end of
  * densification on, but not in the last such interval of the run, nor where it leaves opacities no time to recover. */
 bool splat_default_prunes_late_after(const splat_train_options *options, int iteration);
+/* Caps the filtered opacity of every Gaussian at `most`, and forgets Adam's moments of the opacities. */
+splat_status splat_default_reset_opacities(splat_trainer *trainer, float most, splat_error *error);
+/* True if opacities have time to recover between two resets. */
+bool splat_default_recovers(const splat_train_options *options);
 splat_status splat_default_prune_late(splat_trainer *trainer, int iteration, splat_error *error);
 
 #endif

@@ -20,6 +20,14 @@
 
 /* ---------------------------------------------------------------- after an iteration */
 
+splat_status splat_density_check_points(const splat_train_options *o, const char *strategy, splat_error *error)
+{
+    if (!o->regularizer && !o->binding) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                      "the density strategy '%s' trains from points; coarse training and refinement keep their "
+                      "Gaussians", strategy);
+}
+
 splat_status splat_density_update_filter(splat_trainer *t, splat_error *error)
 {
     const splat_gaussians *g = &t->model->gaussians;

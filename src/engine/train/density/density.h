@@ -6,6 +6,10 @@
 #include "ops/densify/densify.h"
 #include "train/state.h"
 
+/* The check of a strategy that trains from points alone. Errors: ARGUMENT (coarse training or refinement; the error
+ * names the strategy). */
+splat_status splat_density_check_points(const splat_train_options *options, const char *strategy, splat_error *error);
+
 /* Runs the density control that belongs after `iteration` (schedule.h), once: the strategy's, then the regularizer's,
  * then the late 3D filter. */
 splat_status splat_density_control_after(splat_trainer *trainer, int iteration, splat_error *error);

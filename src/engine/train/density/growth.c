@@ -52,8 +52,9 @@ static splat_status select_with_room(splat_trainer *t, int iteration, uint64_t m
     return SPLAT_OK;
 }
 
-splat_status splat_growth_make(splat_trainer *t, int iteration, uint64_t most, splat_growth_select *select,
-                               uint8_t *actions, uint32_t *n_actions, splat_error *error)
+/* *n_actions: rows that have an action, 0 if nothing grew. */
+static splat_status grow(splat_trainer *t, int iteration, uint64_t most, splat_growth_select *select, uint8_t *actions,
+                         uint32_t *n_actions, splat_error *error)
 {
     splat_growth selected;
     splat_rest_rows rows;
@@ -76,4 +77,17 @@ splat_status splat_growth_make(splat_trainer *t, int iteration, uint64_t most, s
     *n_actions = old_n;
     t->n_added += (size_t)rows_here(&selected);
     return status;
+}
+
+splat_status splat_growth_round(splat_trainer *t, int iteration, uint64_t most, splat_growth_select *select,
+                                struct splat_density_prune_args prune, splat_error *error)
+{
+    const uint32_t old_n = t->model->gaussians.n;
+    void *actions;
+    splat_memory_update_limit(t->backend);
+    SPLAT_TRY(splat_density_begin(t, old_n, &actions, error));
+    SPLAT_TRY(grow(t, iteration, most, select, actions, &prune.n_actions, error));
+    prune.actions = actions;
+    SPLAT_TRY(splat_density_prune(t, iteration, prune, "min_opacity_threshold", error));
+    return splat_density_end(t, old_n, error);
 }

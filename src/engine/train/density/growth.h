@@ -27,10 +27,10 @@ static inline uint64_t splat_growth_rows(const splat_growth *selected)
 typedef splat_status splat_growth_select(splat_trainer *trainer, int iteration, splat_growth_room room,
                                          uint8_t *actions, splat_growth *selected, uint64_t *asked, splat_error *error);
 
-/* Selects at most so many Gaussians that the whole model has `most` of them afterwards, and appends the new rows. What
- * memory refuses is asked for again by halves, and the trainer notes how many rows it did not get. *n_actions: rows
- * that have an action, 0 when nothing grew. Between splat_density_begin and splat_density_end. */
-splat_status splat_growth_make(splat_trainer *trainer, int iteration, uint64_t most, splat_growth_select *select,
-                               uint8_t *actions, uint32_t *n_actions, splat_error *error);
+/* A round: selects at most so many Gaussians that the whole model has `most` of them afterwards, appends the new rows,
+ * then prunes with the limits of `prune` (its actions are those of the selection). If memory refuses rows, the round
+ * tries half as many, and the trainer notes how many rows it did not get. Errors: those of splat_density_prune. */
+splat_status splat_growth_round(splat_trainer *trainer, int iteration, uint64_t most, splat_growth_select *select,
+                                struct splat_density_prune_args prune, splat_error *error);
 
 #endif

@@ -22,10 +22,7 @@
 
 static splat_status check(const splat_train_options *o, splat_error *error)
 {
-    if (o->regularizer || o->binding)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
-                          "the density strategy 'mcmc' trains from points; coarse training and refinement keep their "
-                          "Gaussians");
+    SPLAT_TRY(splat_density_check_points(o, "mcmc", error));
     if (o->target_gaussian_count == 0)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "the density strategy 'mcmc' grows to `target_gaussian_count`, which must not be 0");

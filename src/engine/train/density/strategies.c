@@ -32,20 +32,24 @@ const splat_strategy *splat_strategy_of_checkpoint(const char *name)
 
 #define LEAST_INTERVAL 25 /* between densifications: gradients of so many photos, at least */
 
+/* The same part of `after` steps as `value` is of `before`, at least `least`. */
+static int part_of(int value, int after, int before, int least)
+{
+    const int part = (int)((int64_t)value * after / before);
+    return part > least ? part : least;
+}
+
 void splat_train_options_set_steps(splat_train_options *o, int iterations)
 {
     int *const parts[] = {&o->position_lr_max_steps, &o->densify_from_iter, &o->densify_until_iter,
                           &o->opacity_reset_interval, &o->lr_decay_from_iter};
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0] && o->strategy && o->strategy->scales; i++) {
-        *parts[i] = (int)((int64_t)*parts[i] * iterations / o->iterations);
-        if (*parts[i] < 1) *parts[i] = 1;
-    }
-    if (o->strategy && o->strategy->scales && iterations < o->iterations) {
-        const int interval = (int)((int64_t)o->densification_interval * iterations / o->iterations);
-        const int least = o->densification_interval < LEAST_INTERVAL ? o->densification_interval : LEAST_INTERVAL;
-        o->densification_interval = interval > least ? interval : least;
-    }
+    const int before = o->iterations, interval = o->densification_interval;
+    const int least = interval < LEAST_INTERVAL ? interval : LEAST_INTERVAL;
     o->iterations = iterations;
+    if (!o->strategy || !o->strategy->scales) return;
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) *parts[i] = part_of(*parts[i], iterations, before, 1);
+    if (iterations < before)
+        o->densification_interval = part_of(interval, iterations, before, least);
 }
 
 void splat_train_options_init_strategy_sized(splat_train_options *options, size_t size, const splat_strategy *strategy)
