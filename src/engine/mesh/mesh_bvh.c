@@ -2,6 +2,7 @@
 #include "mesh/mesh_bvh.h"
 
 #include "math/morton.h"
+#include "math/vec3.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -116,18 +117,13 @@ void splat_mesh_bvh_free(splat_mesh_bvh *bvh)
 
 /* ---------------------------------------------------------------- distances, squared */
 
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 /* From p to the segment from the origin along u. */
 static double segment_distance2(const double p[3], const double u[3])
 {
-    double length2 = dot(u, u), t = length2 > 0.0 ? dot(p, u) / length2 : 0.0, d[3];
+    double length2 = splat_dot3(u, u), t = length2 > 0.0 ? splat_dot3(p, u) / length2 : 0.0, d[3];
     t = t < 0.0 ? 0.0 : t > 1.0 ? 1.0 : t;
     for (int c = 0; c < 3; c++) d[c] = p[c] - t * u[c];
-    return dot(d, d);
+    return splat_dot3(d, d);
 }
 
 static double triangle_distance2(const float *a, const float *b, const float *c, const double p[3])
@@ -140,11 +136,13 @@ static double triangle_distance2(const float *a, const float *b, const float *c,
         from_a[k] = p[k] - (double)a[k];
         from_b[k] = p[k] - (double)b[k];
     }
-    double n[3] = {u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
-    double uu = dot(u, u), uv = dot(u, v), vv = dot(v, v), pu = dot(from_a, u), pv = dot(from_a, v), nn = dot(n, n);
+    double n[3];
+    splat_cross3(u, v, n);
+    double uu = splat_dot3(u, u), uv = splat_dot3(u, v), vv = splat_dot3(v, v), nn = splat_dot3(n, n);
+    double pu = splat_dot3(from_a, u), pv = splat_dot3(from_a, v);
     double s = vv * pu - uv * pv, t = uu * pv - uv * pu; /* barycentric, times nn */
     if (nn > 0.0 && s >= 0.0 && t >= 0.0 && s + t <= uu * vv - uv * uv) {
-        double height = dot(from_a, n);
+        double height = splat_dot3(from_a, n);
         return height * height / nn;
     }
     return fmin(fmin(segment_distance2(from_a, u), segment_distance2(from_a, v)), segment_distance2(from_b, w));
@@ -159,7 +157,7 @@ static double primitive_distance2(const splat_mesh *mesh, size_t i, const double
     }
     const float *v = mesh->vertices + 3 * i;
     const double d[3] = {p[0] - (double)v[0], p[1] - (double)v[1], p[2] - (double)v[2]};
-    return dot(d, d);
+    return splat_dot3(d, d);
 }
 
 static double box_distance2(const float box[6], const double p[3])

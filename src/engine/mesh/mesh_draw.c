@@ -3,6 +3,7 @@
 
 #include "base/options.h"
 #include "math/camera.h"
+#include "math/vec3.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,22 +21,10 @@ void splat_mesh_draw_options_init_sized(splat_mesh_draw_options *options, size_t
 
 /* ---------------------------------------------------------------- faces */
 
-static void cross(const double a[3], const double b[3], double out[3])
-{
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 void splat_mesh_face_normal(const splat_mesh *mesh, size_t face, double normal[3])
 {
     splat_mesh_face_cross(mesh, face, normal);
-    double length = sqrt(dot(normal, normal));
+    double length = sqrt(splat_dot3(normal, normal));
     for (int k = 0; k < 3; k++) normal[k] = length > 0 ? normal[k] / length : 0;
 }
 
@@ -55,7 +44,7 @@ double splat_mesh_shade(const splat_camera *camera, double column, double row, c
         const float *axis = camera->rotation + 3 * k;
         cosine += ray[k] * ((double)axis[0] * normal[0] + (double)axis[1] * normal[1] + (double)axis[2] * normal[2]);
     }
-    return fmin(30 + 200 * fabs(cosine) / sqrt(dot(ray, ray)), 230);
+    return fmin(30 + 200 * fabs(cosine) / sqrt(splat_dot3(ray, ray)), 230);
 }
 
 /* ---------------------------------------------------------------- texture */
@@ -86,7 +75,7 @@ static void page_steps(const splat_mesh_painter *painter, const sample *s, const
     }
     for (size_t k = 0; k < 3; k++) {
         const float *uv = mesh->uvs + 2 * (3 * s->face + k);
-        cross(p[(k + 1) % 3], p[(k + 2) % 3], n);
+        splat_cross3(p[(k + 1) % 3], p[(k + 2) % 3], n);
         for (int j = 0; j < 3; j++) {
             sums[0][j] += (double)uv[0] * n[j];
             sums[1][j] += (double)uv[1] * n[j];
@@ -97,7 +86,7 @@ static void page_steps(const splat_mesh_painter *painter, const sample *s, const
     const double pixels[2] = {(double)c->fx * painter->options.supersampling,
                               (double)c->fy * painter->options.supersampling}; /* samples to a unit of the ray */
     const int sides[2] = {page->width, page->height};
-    double depth = dot(ray, sums[2]);
+    double depth = splat_dot3(ray, sums[2]);
     for (int axis = 0; axis < 2; axis++)
         for (int k = 0; k < 2; k++)
             steps[axis][k] = sides[k] * (sums[k][axis] - place[k] * sums[2][axis]) / (depth * pixels[axis]);

@@ -3,6 +3,7 @@
 #include "mesh/mesh_simplify_edges.h"
 
 #include "base/rows.h"
+#include "math/vec3.h"
 #include "mesh/mesh_edges.h"
 
 #include <math.h>
@@ -111,11 +112,6 @@ static bool quadric_lowest(const simplify_quadric *q, double x[3])
     return true;
 }
 
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 static void add_faces(simplifier *s, size_t v)
 {
     double p[3];
@@ -123,10 +119,10 @@ static void add_faces(simplifier *s, size_t v)
     for (size_t i = s->starts[v]; i < s->starts[v + 1]; i++) {
         double n[3];
         splat_mesh_face_cross(s->mesh, s->around[i], n);
-        double length = sqrt(dot(n, n));
+        double length = sqrt(splat_dot3(n, n));
         if (!(length > 0.0)) continue;
         for (int c = 0; c < 3; c++) n[c] /= length;
-        quadric_add_plane(&s->quadrics[v], n, -dot(n, p), length / 6.0); /* a third of the area */
+        quadric_add_plane(&s->quadrics[v], n, -splat_dot3(n, p), length / 6.0); /* a third of the area */
         quadric_add_point(&s->quadrics[v], p, point_weight * length / 6.0);
     }
 }
@@ -145,10 +141,10 @@ static void add_boundary(simplifier *s, size_t v, uint32_t u)
     splat_mesh_face_cross(s->mesh, s->around[i], face);
     for (int c = 0; c < 3; c++) along[c] = q[c] - p[c];
     for (int c = 0; c < 3; c++) n[c] = along[(c + 1) % 3] * face[(c + 2) % 3] - along[(c + 2) % 3] * face[(c + 1) % 3];
-    double length = sqrt(dot(n, n));
+    double length = sqrt(splat_dot3(n, n));
     if (!(length > 0.0)) return;
     for (int c = 0; c < 3; c++) n[c] /= length;
-    quadric_add_plane(&s->quadrics[v], n, -dot(n, p), s->boundary_weight * dot(along, along));
+    quadric_add_plane(&s->quadrics[v], n, -splat_dot3(n, p), s->boundary_weight * splat_dot3(along, along));
     s->quadrics[v].weight = mean; /* that over the faces alone */
 }
 
@@ -305,13 +301,6 @@ static void sub(const double a[3], const double b[3], double out[3])
     for (int i = 0; i < 3; i++) out[i] = a[i] - b[i];
 }
 
-static void cross(const double a[3], const double b[3], double out[3])
-{
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
-
 /* The place at which the two vertices would meet, and the summed squared distance there. */
 static double place(const simplifier *s, simplify_edge edge, double x[3])
 {
@@ -325,7 +314,7 @@ static double place(const simplifier *s, simplify_edge edge, double x[3])
     if (found) { /* not farther from the edge than it is long: the planes may nearly agree */
         double from_a[3];
         sub(x, a, from_a);
-        found = dot(from_a, from_a) <= 4.0 * dot(along, along);
+        found = splat_dot3(from_a, from_a) <= 4.0 * splat_dot3(along, along);
     }
     if (!found) {
         double best = INFINITY;
@@ -409,13 +398,15 @@ static bool keeps_faces(const simplifier *s, uint32_t v, uint32_t other, const d
         for (int k = 0; k < 3; k++) simplify_position(s, face[(at + k) % 3], p[k]);
         sub(p[1], p[0], u);
         sub(p[2], p[0], w);
-        cross(u, w, before);
+        splat_cross3(u, w, before);
         sub(p[1], x, u);
         sub(p[2], x, w);
         sub(p[2], p[1], e);
-        cross(u, w, after);
-        double after2 = dot(after, after), before2 = dot(before, before), agree = dot(before, after);
-        double edges = dot(u, u) + dot(w, w) + dot(e, e), shape = least_shape * edges / 3.4641016151377544;
+        splat_cross3(u, w, after);
+        double after2 = splat_dot3(after, after), before2 = splat_dot3(before, before);
+        double agree = splat_dot3(before, after);
+        double edges = splat_dot3(u, u) + splat_dot3(w, w) + splat_dot3(e, e);
+        double shape = least_shape * edges / 3.4641016151377544;
         if (before2 > 0.0 && !(agree > 0.0 && agree * agree >= least_turn * least_turn * before2 * after2))
             return false;
         /* 2 sqrt(3) |cross| / sum of squared edges is 1 for an equilateral triangle; a bad one may get better */
@@ -453,7 +444,7 @@ double simplify_collapse(simplifier *s, simplify_edge edge)
     simplify_position(s, b, q);
     sub(q, p, along);
     sub(x, p, from);
-    double length2 = dot(along, along), t = length2 > 0.0 ? dot(from, along) / length2 : 0.5;
+    double length2 = splat_dot3(along, along), t = length2 > 0.0 ? splat_dot3(from, along) / length2 : 0.5;
     t = t < 0.0 ? 0.0 : t > 1.0 ? 1.0 : t;
     for (size_t c = 0; s->mesh->colors && c < 4; c++) {
         uint8_t *color = s->mesh->colors + 4 * a + c;

@@ -1,24 +1,14 @@
 /* Sorts cameras by azimuth around the scene (docs/method.md 2.1). */
 #include "scene/camera_ring.h"
 
+#include "math/vec3.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define ROUNDING 1e-7       /* of positions, relative: poses may come from float32 */
 #define LEAST_VERTICAL 1e-3 /* length of the mean of unit vectors that still has a direction */
-
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void cross(const double a[3], const double b[3], double out[3])
-{
-    out[0] = a[1] * b[2] - a[2] * b[1];
-    out[1] = a[2] * b[0] - a[0] * b[2];
-    out[2] = a[0] * b[1] - a[1] * b[0];
-}
 
 static int compare_doubles(const double *a, const double *b, size_t n)
 {
@@ -43,8 +33,8 @@ static int compare_poses(const void *first, const void *second)
 static void solve(double a[3][3], const double b[3], double x[3])
 {
     double minors[3][3];
-    for (int k = 0; k < 3; k++) cross(a[(k + 1) % 3], a[(k + 2) % 3], minors[k]);
-    const double determinant = dot(a[0], minors[0]);
+    for (int k = 0; k < 3; k++) splat_cross3(a[(k + 1) % 3], a[(k + 2) % 3], minors[k]);
+    const double determinant = splat_dot3(a[0], minors[0]);
     for (int k = 0; k < 3; k++)
         x[k] = (b[0] * minors[0][k] + b[1] * minors[1][k] + b[2] * minors[2][k]) / determinant;
 }
@@ -59,7 +49,7 @@ static void nearest_point(const splat_ring_camera *cameras, size_t n, const doub
         const double *d = cameras[i].axis;
         double from_mean[3];
         for (int k = 0; k < 3; k++) from_mean[k] = cameras[i].center[k] - mean[k];
-        const double along = dot(d, from_mean);
+        const double along = splat_dot3(d, from_mean);
         for (int r = 0; r < 3; r++) {
             for (int k = 0; k < 3; k++) a[r][k] += (r == k) - d[r] * d[k];
             b[r] += from_mean[r] - along * d[r];
@@ -71,7 +61,7 @@ static void nearest_point(const splat_ring_camera *cameras, size_t n, const doub
 
 static bool normalize(double v[3], double least)
 {
-    const double length = sqrt(dot(v, v));
+    const double length = sqrt(splat_dot3(v, v));
     for (int k = 0; k < 3; k++) v[k] /= length;
     return length >= least;
 }
@@ -100,7 +90,7 @@ static void find_plane(const double up[3], double first[3], double second[3])
         if (fabs(up[k]) < fabs(up[axis])) axis = k;
     for (int k = 0; k < 3; k++) first[k] = (k == axis) - up[axis] * up[k];
     normalize(first, 0);
-    cross(up, first, second);
+    splat_cross3(up, first, second);
 }
 
 /* ---------------------------------------------------------------- the order */
@@ -123,7 +113,7 @@ static void place(const splat_ring_camera *cameras, size_t n, const double mean[
     for (size_t i = 0; i < n; i++) {
         double v[3];
         for (int k = 0; k < 3; k++) v[k] = cameras[i].center[k] - point[k];
-        places[i] = (placed){atan2(dot(v, second), dot(v, first)), i};
+        places[i] = (placed){atan2(splat_dot3(v, second), splat_dot3(v, first)), i};
     }
 }
 

@@ -1,6 +1,7 @@
 /* Gaussians follow an edited mesh: the affine map of every triangle, in double; then colours that depend on the
  * direction. */
 #include "math/sh.h"
+#include "math/vec3.h"
 #include "ops/bind/bind_elements.h"
 #include "ops/bind/bind_math.h"
 #include "surface/bound/bound_deform.h"
@@ -19,16 +20,6 @@ typedef struct face_frame {
     double sides[2][2]; /* [e1, e2][v1 - v0, v2 - v0] */
 } face_frame;
 
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
-static void cross(const double a[3], const double b[3], double out[3])
-{
-    for (int k = 0; k < 3; k++) out[k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
-}
-
 /* The frame of face f; false if the face is degenerate, by the rule of op bind. */
 static bool face_frame_of(const splat_bound_mesh *bound, const splat_mesh *mesh, size_t f, face_frame *frame)
 {
@@ -42,17 +33,17 @@ static bool face_frame_of(const splat_bound_mesh *bound, const splat_mesh *mesh,
         a[k] = (double)v1[k] - (double)v0[k];
         b[k] = (double)v2[k] - (double)v0[k];
     }
-    cross(a, b, normal);
-    const double length = sqrt(dot(a, a)), twice_area = sqrt(dot(normal, normal));
+    splat_cross3(a, b, normal);
+    const double length = sqrt(splat_dot3(a, a)), twice_area = sqrt(splat_dot3(normal, normal));
     for (int k = 0; k < 3; k++) {
         frame->r0[k] = normal[k] / twice_area;
         frame->e1[k] = -a[k] / length;
     }
-    cross(frame->r0, frame->e1, frame->e2);
+    splat_cross3(frame->r0, frame->e1, frame->e2);
     frame->sides[0][0] = -length;
     frame->sides[1][0] = 0;
-    frame->sides[0][1] = dot(b, frame->e1);
-    frame->sides[1][1] = dot(b, frame->e2);
+    frame->sides[0][1] = splat_dot3(b, frame->e1);
+    frame->sides[1][1] = splat_dot3(b, frame->e2);
     return true;
 }
 

@@ -3,6 +3,7 @@
  * with Tukey's weights, as a bundle adjustment of planes under known cameras; where edges say nothing of a plane its
  * seeds keep it. */
 #include "surface/planes/plane_creases.h"
+#include "math/vec3.h"
 #include "surface/planes/plane_parts.h"
 
 #include "math/camera.h"
@@ -57,11 +58,6 @@ typedef struct refiner {
     bool *is_held;     /* [n] keeps to its seeds */
 } refiner;
 
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 static double tukey(double q)
 {
     return q * q < 1 ? (1 - q * q) * (1 - q * q) : 0;
@@ -81,7 +77,7 @@ static void add(refiner *r, const size_t *planes, size_t n_planes, const double 
 /* How n . x - offset changes where x is known. */
 static void rows_of_place(const plane_fit *fit, const double place[3], double rows[3])
 {
-    for (int k = 0; k < 2; k++) rows[k] = dot(fit->axes[k], place) - dot(fit->axes[k], fit->centroid);
+    for (int k = 0; k < 2; k++) rows[k] = splat_dot3(fit->axes[k], place) - splat_dot3(fit->axes[k], fit->centroid);
     rows[2] = -1;
 }
 
@@ -101,8 +97,8 @@ static void add_crease(refiner *r, const crease *edge, double cut)
         d[k] = (double)c->rotation[k] * x + (double)c->rotation[3 + k] * y + (double)c->rotation[6 + k];
     }
     for (int k = 0; k < 2; k++) {
-        s[k] = dot(fit[k]->normal, at) - fit[k]->offset;
-        along[k] = dot(fit[k]->normal, d);
+        s[k] = splat_dot3(fit[k]->normal, at) - fit[k]->offset;
+        along[k] = splat_dot3(fit[k]->normal, d);
     }
     for (int k = 0; k < 3; k++) {
         double m = fit[0]->normal[k] * s[1] - fit[1]->normal[k] * s[0];
@@ -118,7 +114,7 @@ static void add_crease(refiner *r, const crease *edge, double cut)
         double sign = k ? -scale : scale, of_s[3];
         rows_of_place(fit[k], at, of_s);
         for (int j = 0; j < 3; j++) {
-            double of_along = j < 2 ? dot(fit[k]->axes[j], d) : 0;
+            double of_along = j < 2 ? splat_dot3(fit[k]->axes[j], d) : 0;
             rows[3 * k + j] = sign * (s[1 - k] * of_along - along[1 - k] * of_s[j]);
         }
     }
@@ -183,7 +179,7 @@ static void solve(refiner *r)
 
 static void normalize(double a[3])
 {
-    double inverse = 1 / sqrt(dot(a, a));
+    double inverse = 1 / sqrt(splat_dot3(a, a));
     for (int k = 0; k < 3; k++) a[k] *= inverse;
 }
 
@@ -194,12 +190,12 @@ static void move(plane_fit *fit, const double x[3])
     for (int k = 0; k < 3; k++) n[k] += x[0] * u[k] + x[1] * v[k];
     normalize(n);
     for (int k = 0; k < 3; k++) fit->centroid[k] += x[2] * n[k];
-    fit->offset = dot(n, fit->centroid);
-    along = dot(u, n);
+    fit->offset = splat_dot3(n, fit->centroid);
+    along = splat_dot3(u, n);
     for (int k = 0; k < 3; k++) u[k] -= along * n[k];
     normalize(u);
     const double cross[3] = {n[1] * u[2] - n[2] * u[1], n[2] * u[0] - n[0] * u[2], n[0] * u[1] - n[1] * u[0]};
-    along = dot(cross, v) < 0 ? -1 : 1;
+    along = splat_dot3(cross, v) < 0 ? -1 : 1;
     for (int k = 0; k < 3; k++) v[k] = along * cross[k];
 }
 
