@@ -88,13 +88,13 @@ static splat_status peers_join(splat_backend *backend, const splat_peer_name *na
 }
 
 static splat_status peers_exchange(splat_backend *backend, const splat_peer_part *send, const splat_peer_part *receive,
-                                   bool beside, splat_error *error)
+                                   bool on_side, splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
     splat_cuda_peers *peers = cuda->peers;
     const int rank = peers->rank;
-    const cudaStream_t stream = beside ? cuda->side_stream : cuda->stream;
-    SPLAT_TRY(beside ? splat_cuda_fork(cuda, error) : splat_cuda_join(cuda, error));
+    const cudaStream_t stream = on_side ? cuda->side_stream : cuda->stream;
+    SPLAT_TRY(on_side ? splat_cuda_fork(cuda, error) : splat_cuda_join(cuda, error));
     if (send[rank].bytes && send[rank].data != receive[rank].data)
         CUDA_TRY("keep a part", cudaMemcpyAsync(receive[rank].data, send[rank].data, send[rank].bytes,
                                                 cudaMemcpyDeviceToDevice, stream));

@@ -24,10 +24,10 @@ typedef struct splat_peer_functions {
     /* Returns when all ranks have joined; once in a backend. Errors: UNSUPPORTED, DEVICE (two ranks on one device). */
     splat_status (*join)(splat_backend *backend, const splat_peer_name *name, int rank, int size, splat_error *error);
     /* Sends send[r] to rank r and receives receive[r] from it; for the own rank both have the same number of bytes.
-     * Runs in order with the backend's other work; does not wait. `beside`: runs in order with the side work and
+     * Runs in order with the backend's other work; does not wait. `on_side`: runs in order with the side work and
      * overlaps with the rest (colours, before raster: ops/project). */
     splat_status (*exchange)(splat_backend *backend, const splat_peer_part *send, const splat_peer_part *receive,
-                             bool beside, splat_error *error);
+                             bool on_side, splat_error *error);
     /* Another rank failed: an exchange that waits for it ends. */
     void (*abandon)(splat_backend *backend);
 } splat_peer_functions;

@@ -23,23 +23,23 @@ static splat_status find_all_here(splat_comm *comm, splat_backend *backend, spla
 }
 
 static splat_status exchange(splat_comm *comm, splat_backend *backend, const splat_comm_part *send,
-                             const splat_comm_part *receive, bool beside, splat_error *error)
+                             const splat_comm_part *receive, bool on_side, splat_error *error)
 {
     const splat_peer_functions *peers = backend->functions->peers;
     if (!peers) return splat_comm_exchange(comm, send, receive, error);
-    if (!beside) SPLAT_TRY(find_all_here(comm, backend, error));
+    if (!on_side) SPLAT_TRY(find_all_here(comm, backend, error));
     splat_comm_count_sent(comm, send);
-    return peers->exchange(backend, send, receive, beside, error);
+    return peers->exchange(backend, send, receive, on_side, error);
 }
 
 static splat_status exchange_rows(splat_comm *comm, splat_backend *backend, size_t row_bytes, const void *send,
-                                  const uint64_t *send_rows, void *receive, const uint64_t *receive_rows, bool beside,
+                                  const uint64_t *send_rows, void *receive, const uint64_t *receive_rows, bool on_side,
                                   splat_error *error)
 {
     splat_comm_part out[SPLAT_MAX_RANKS], in[SPLAT_MAX_RANKS];
     splat_comm_cut_rows(comm, row_bytes, send, send_rows, out);
     splat_comm_cut_rows(comm, row_bytes, receive, receive_rows, in);
-    return exchange(comm, backend, out, in, beside, error);
+    return exchange(comm, backend, out, in, on_side, error);
 }
 
 splat_status splat_device_exchange(splat_comm *comm, splat_backend *backend, const splat_comm_part *send,

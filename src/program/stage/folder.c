@@ -29,18 +29,18 @@ splat_status splat_stage_join(char path[SPLAT_STAGE_PATH], const char *folder, c
     return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the path %.200s... is too long", folder);
 }
 
-splat_status splat_stage_choose_folder(char path[SPLAT_STAGE_PATH], const char *given, const char *beside,
+splat_status splat_stage_choose_folder(char path[SPLAT_STAGE_PATH], const char *requested, const char *source,
                                        const char *suffix, const char *name, splat_error *error)
 {
-    const char *base = given ? given : beside;
+    const char *base = requested ? requested : source;
     size_t length = strlen(base);
     while (length > 1 && base[length - 1] == '/') length--;
     char real[SPLAT_STAGE_PATH]; /* as long as realpath's longest; that of its own would need memory */
-    if (!given && ends_in_dots(base, length) && realpath(base, real)) {
+    if (!requested && ends_in_dots(base, length) && realpath(base, real)) {
         base = real;
         length = strlen(real);
     }
-    int written = given ? snprintf(path, SPLAT_STAGE_PATH, "%.*s", (int)length, base)
+    int written = requested ? snprintf(path, SPLAT_STAGE_PATH, "%.*s", (int)length, base)
                         : snprintf(path, SPLAT_STAGE_PATH, "%.*s%s/%s", (int)length, base, suffix, name);
     if (written < SPLAT_STAGE_PATH) return SPLAT_OK;
     return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the path %.200s... is too long", base);

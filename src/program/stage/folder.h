@@ -6,9 +6,9 @@
 
 /* Builds "folder/name" in path. Errors: ARGUMENT (too long). */
 splat_status splat_stage_join(char path[SPLAT_STAGE_PATH], const char *folder, const char *name, splat_error *error);
-/* Chooses the folder to write: `given`, or, if it is NULL, `name` in a folder next to `beside`, with the same name plus
- * `suffix`. Errors: ARGUMENT (too long). */
-splat_status splat_stage_choose_folder(char path[SPLAT_STAGE_PATH], const char *given, const char *beside,
+/* Chooses the folder to write: `requested`, or, if it is NULL, `name` in a folder next to `source`, with the same name
+ * plus `suffix`. Errors: ARGUMENT (too long). */
+splat_status splat_stage_choose_folder(char path[SPLAT_STAGE_PATH], const char *requested, const char *source,
                                        const char *suffix, const char *name, splat_error *error);
 /* True if `path` is `folder` or in it, with links followed. False for absent ones (and a NULL path). */
 bool splat_stage_lies_in(const char *path, const char *folder);

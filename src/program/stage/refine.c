@@ -81,13 +81,13 @@ static splat_status choose_folder(const splat_line *line, char path[SPLAT_STAGE_
 {
     char stem[128], factor[32], name[256];
     bool has_model = is_folder(line->model->gs_output_dir);
-    const char *beside = has_model ? line->model->gs_output_dir : line->scene->source_path;
-    if (!line->output->path && !beside)
+    const char *source = has_model ? line->model->gs_output_dir : line->scene->source_path;
+    if (!line->output->path && !source)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "give the folder to write with -o");
     stem_of(line->model->mesh_file, stem);
     snprintf(name, sizeof name, "sugarfine_%s_normalconsistency%s_gaussperface%d", stem,
              splat_number_name(factor, line->train->refine.normal_consistency_factor), gaussians_per_triangle(line));
-    return splat_stage_choose_folder(path, line->output->path, beside, has_model ? "_mesh" : "_output",
+    return splat_stage_choose_folder(path, line->output->path, source, has_model ? "_mesh" : "_output",
                                      line->output->experiment_name ? line->output->experiment_name : name, error);
 }
 

@@ -93,17 +93,17 @@ static splat_status spread_array(splat_trainer *t, const splat_state_array *arra
                                  splat_error *error)
 {
     const size_t row = (size_t)array->words * 4;
-    void *beside;
+    void *staged;
     if (!array->rows || !row || !n_own) return SPLAT_OK;
     const uint32_t most = most_rows(t, array) < n_own ? most_rows(t, array) : n_own, n_pieces = (n_own - 1) / most + 1;
-    SPLAT_TRY(staging(t, most * row, &beside, error));
+    SPLAT_TRY(staging(t, most * row, &staged, error));
     for (uint32_t piece = 0; piece < n_pieces; piece++) {
         const uint32_t first = (to_all ? n_pieces - 1 - piece : piece) * most, left = n_own - first;
         const uint32_t n = left < most ? left : most;
         char *local = (char *)array->device + first * row;
-        if (to_all) SPLAT_TRY(splat_backend_copy(t->backend, beside, local, n * row, error));
-        SPLAT_TRY(copy_rows(t, array, 0, first, n, beside, to_all, error));
-        if (!to_all) SPLAT_TRY(splat_backend_copy(t->backend, local, beside, n * row, error));
+        if (to_all) SPLAT_TRY(splat_backend_copy(t->backend, staged, local, n * row, error));
+        SPLAT_TRY(copy_rows(t, array, 0, first, n, staged, to_all, error));
+        if (!to_all) SPLAT_TRY(splat_backend_copy(t->backend, local, staged, n * row, error));
     }
     return SPLAT_OK;
 }
