@@ -7,6 +7,7 @@
 
 #include "checkpoint_fixture.h"
 #include "scene_fixture.h"
+#include "strategy_fixture.h"
 #include "train/density/budget.h"
 #include "train/density/default.h"
 #include "train/density/strategy.h"
@@ -146,25 +147,8 @@ static void a_run_above_its_budget_is_cut_to_it(void **state)
 static void threads_and_simd_do_not_change_a_byte(void **state)
 {
     (void)state;
-    static const struct { int threads; const char *simd; } variants[] = {{1, "auto"}, {2, "auto"}, {5, "auto"},
-                                                                         {1, "c"}};
     splat_train_options o = budget_options(STEPS);
-    uint8_t *first = NULL;
-    size_t first_size = 0, size;
-    for (size_t i = 0; i < 4; i++) {
-        splat_context *context = open_cpu_with(variants[i].threads, variants[i].simd);
-        uint8_t *bytes = bytes_after(context, &o, STEPS, &size);
-        splat_context_destroy(context);
-        if (i > 0) {
-            assert_int_equal(size, first_size);
-            assert_memory_equal(bytes, first, size);
-            free(bytes);
-        } else {
-            first = bytes;
-            first_size = size;
-        }
-    }
-    free(first);
+    assert_threads_and_simd_agree(&o, STEPS);
 }
 
 static void the_seed_and_the_options_change_the_result(void **state)
@@ -233,22 +217,10 @@ static void a_resume_after_a_reset_is_the_same_run(void **state)
 static void a_memory_limit_is_kept(void **state)
 {
     (void)state;
-    splat_error error;
-    tiny_place p = open_tiny(2);
     splat_train_options o = budget_options(STEPS);
-    splat_memory_info memory;
     o.target_gaussian_count = 100000;
     o.max_gaussians = 0;
-    splat_trainer *t = tiny_trainer(&p, &o);
-    run_steps(t, 13);
-    splat_context_get_memory(p.context, &memory);
-    must(splat_context_set_memory_limit(p.context, memory.bytes, &error), &error); /* not a byte more */
-    run_steps(t, STEPS - 13);
-    splat_context_get_memory(p.context, &memory);
-    assert_true(memory.bytes <= memory.limit_bytes || memory.limit_bytes == 0);
-    must(splat_context_set_memory_limit(p.context, 0, &error), &error);
-    splat_trainer_destroy(t);
-    close_tiny(&p);
+    assert_limit_is_kept(&o, 13, STEPS);
 }
 
 static void what_does_not_go_together_is_refused(void **state)

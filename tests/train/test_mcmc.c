@@ -7,6 +7,7 @@
 
 #include "checkpoint_fixture.h"
 #include "scene_fixture.h"
+#include "strategy_fixture.h"
 #include "train/density/density.h"
 #include "train/schedule.h"
 #include "train/density/mcmc.h"
@@ -158,25 +159,8 @@ static void the_filter_follows_every_round(void **state)
 static void threads_and_simd_do_not_change_a_byte(void **state)
 {
     (void)state;
-    static const struct { int threads; const char *simd; } variants[] = {{1, "auto"}, {2, "auto"}, {5, "auto"},
-                                                                         {1, "c"}};
     splat_train_options o = mcmc_options(STEPS);
-    uint8_t *first = NULL;
-    size_t first_size = 0, size;
-    for (size_t i = 0; i < 4; i++) {
-        splat_context *context = open_cpu_with(variants[i].threads, variants[i].simd);
-        uint8_t *bytes = bytes_after(context, &o, STEPS, &size);
-        splat_context_destroy(context);
-        if (i > 0) {
-            assert_int_equal(size, first_size);
-            assert_memory_equal(bytes, first, size);
-            free(bytes);
-        } else {
-            first = bytes;
-            first_size = size;
-        }
-    }
-    free(first);
+    assert_threads_and_simd_agree(&o, STEPS);
 }
 
 static void every_option_of_it_changes_the_result(void **state)
@@ -284,22 +268,10 @@ static void a_million_need_no_more_than_with_the_classic(void **state)
 static void a_memory_limit_is_kept(void **state)
 {
     (void)state;
-    splat_error error;
-    tiny_place p = open_tiny(2);
     splat_train_options o = mcmc_options(STEPS);
-    splat_memory_info memory;
     o.target_gaussian_count = 100000;
     o.max_gaussians = 0;
-    splat_trainer *t = tiny_trainer(&p, &o);
-    run_steps(t, 19);
-    splat_context_get_memory(p.context, &memory);
-    must(splat_context_set_memory_limit(p.context, memory.bytes, &error), &error); /* not a byte more */
-    run_steps(t, STEPS - 19);
-    splat_context_get_memory(p.context, &memory);
-    assert_true(memory.bytes <= memory.limit_bytes || memory.limit_bytes == 0);
-    must(splat_context_set_memory_limit(p.context, 0, &error), &error);
-    splat_trainer_destroy(t);
-    close_tiny(&p);
+    assert_limit_is_kept(&o, 19, STEPS);
 }
 
 /* ---------------------------------------------------------------- what it cannot be combined with */
