@@ -1,7 +1,8 @@
 /* A reader of Python's strings, numbers, None and booleans; what else a value may be is skipped. */
+#include "io/python_literal.h"
+
 #include "base/utf8.h"
 #include "io/number.h"
-#include "io/python_literal.h"
 
 #include <ctype.h>
 #include <stdlib.h>

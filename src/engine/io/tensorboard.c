@@ -1,6 +1,7 @@
 /* Records, protocol buffer fields and the summaries of TensorBoard, written by hand. */
-#include "io/picture/image_write.h"
 #include "io/tensorboard.h"
+
+#include "io/picture/image_write.h"
 
 #include "base/clock.h"
 #include "base/file.h"

@@ -1,8 +1,9 @@
 /* transforms.json as Nerfstudio and instant-ngp read it: poses from camera to world, x right, y up, z backward. */
+#include "io/transforms_write.h"
+
 #include "base/file.h"
 #include "io/json.h"
 #include "io/transforms.h"
-#include "io/transforms_write.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* Contact sheets: a line of titles, then rows of three pictures of a view, each over a line with its name and figures;
  * the sheet is white between them. */
-#include "io/picture/image_write.h"
 #include "measure/contact_sheet.h"
+
+#include "io/picture/image_write.h"
 
 #include "backend/backend.h"
 #include "base/file.h"

@@ -1,6 +1,7 @@
 /* Pictures of depth, normals, alpha and density, for people and for programs. */
-#include "io/picture/image_write.h"
 #include "measure/map_pictures.h"
+
+#include "io/picture/image_write.h"
 
 #include "base/file.h"
 #include "base/options.h"

@@ -1,6 +1,7 @@
 /* Pictures of a mesh from the cameras of a scene: what people look at to judge a surface. */
-#include "io/picture/image_write.h"
 #include "measure/mesh_views.h"
+
+#include "io/picture/image_write.h"
 
 #include "base/file.h"
 #include "base/options.h"

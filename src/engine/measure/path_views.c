@@ -1,6 +1,7 @@
 /* Pictures along a camera path, as PNGs or, by ffmpeg, as a film. */
-#include "io/picture/image_write.h"
 #include "measure/path_views.h"
+
+#include "io/picture/image_write.h"
 
 #include "base/file.h"
 #include "base/process.h"

@@ -1,9 +1,10 @@
 /* Novel views around the path of the cameras, as training data for pose regression: poses, then pictures and files. */
+#include "measure/random_views.h"
+
 #include "io/colmap/colmap_read.h"
 #include "io/colmap/colmap_write.h"
 #include "io/picture/image_write.h"
 #include "io/transforms_write.h"
-#include "measure/random_views.h"
 
 #include "base/file.h"
 #include "base/options.h"

@@ -1,6 +1,7 @@
 /* Writes the results of a model to its folder: results.json, per_view.json, pictures. */
-#include "io/picture/image_write.h"
 #include "measure/results.h"
+
+#include "io/picture/image_write.h"
 
 #include "base/file.h"
 #include "base/options.h"

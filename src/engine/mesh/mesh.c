@@ -1,6 +1,7 @@
 /* Growing, copying and checking meshes and their textures; areas, volumes and normals. */
-#include "io/picture/image_read.h"
 #include "mesh/mesh.h"
+
+#include "io/picture/image_read.h"
 
 #include <math.h>
 #include <stdlib.h>

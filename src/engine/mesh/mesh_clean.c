@@ -1,7 +1,8 @@
 /* The order of the steps, and those that look at faces and edges. Vertices: mesh_clean_vertices.c. */
 
-#include "base/rows.h"
 #include "mesh/mesh_clean.h"
+
+#include "base/rows.h"
 #include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_edges.h"
 

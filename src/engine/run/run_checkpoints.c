@@ -1,6 +1,7 @@
 /* Saving, keeping and finding the checkpoints of a run. */
-#include "run/checkpoint/write.h"
 #include "run/run_checkpoints.h"
+
+#include "run/checkpoint/write.h"
 
 #include "io/model_folder.h"
 #include "run/reached_iteration.h"

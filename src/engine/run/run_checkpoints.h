@@ -3,6 +3,7 @@
 #define SPLAT_RUN_RUN_CHECKPOINTS_H
 
 #include "run/checkpoint/checkpoint.h"
+#include "splatsmith/train.h"
 
 typedef struct splat_run_checkpoints {
     splat_trainer *trainer;

@@ -1,6 +1,7 @@
 /* Options, scene and machine as rows of text. */
-#include "run/checkpoint/options.h"
 #include "run/run_settings.h"
+
+#include "run/checkpoint/options.h"
 
 #include "report/environment.h"
 #include "train/density/strategy.h"

@@ -1,6 +1,7 @@
 /* Photos of lenses that see too much for one pinhole camera (wide fisheyes, panoramas) become several views each. */
-#include "io/picture/image_read.h"
 #include "scene/dataset_crops.h"
+
+#include "io/picture/image_read.h"
 #include "scene/dataset_parts.h"
 #include "scene/dataset_size.h"
 

@@ -1,7 +1,8 @@
 /* Depths that structure from motion has found: the points of a COLMAP model in the photos that see them. */
+#include "scene/dataset_depth_points.h"
+
 #include "io/colmap/colmap_parse.h"
 #include "io/colmap/colmap_read.h"
-#include "scene/dataset_depth_points.h"
 #include "scene/dataset_parts.h"
 
 #include "base/array.h"

@@ -1,7 +1,8 @@
 /* Photos that went after their cameras were found: people delete blurred ones, and copies are cut off. A few are left
  * out, before anything depends on the list of views. */
-#include "io/picture/image_read.h"
 #include "scene/dataset_lost.h"
+
+#include "io/picture/image_read.h"
 #include "scene/dataset_parts.h"
 
 #include "base/file.h"

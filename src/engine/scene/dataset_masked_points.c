@@ -1,7 +1,8 @@
 /* Points that structure from motion has found on what masks cover: people that stood still for some photos. */
+#include "scene/dataset_masked_points.h"
+
 #include "io/picture/image_read.h"
 #include "scene/dataset_depth_points.h"
-#include "scene/dataset_masked_points.h"
 #include "scene/dataset_parts.h"
 
 #include "io/picture/image.h"

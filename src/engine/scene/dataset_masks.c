@@ -1,6 +1,7 @@
 /* Which mask belongs to which photo. Programs name masks in several ways; all of these are tried for each photo. */
-#include "io/picture/image_read.h"
 #include "scene/dataset_masks.h"
+
+#include "io/picture/image_read.h"
 #include "scene/dataset_parts.h"
 #include "scene/dataset_size.h"
 

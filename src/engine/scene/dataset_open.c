@@ -1,10 +1,11 @@
 /* Opening a scene, top to bottom: read the files, probe the photos, name the views, split, load the points. */
+#include "scene/dataset_open.h"
+
 #include "scene/dataset_crops.h"
 #include "scene/dataset_depth_points.h"
 #include "scene/dataset_depths.h"
 #include "scene/dataset_memory.h"
 #include "scene/dataset_masks.h"
-#include "scene/dataset_open.h"
 #include "scene/dataset_parts.h"
 #include "scene/dataset_points.h"
 #include "scene/dataset_size.h"

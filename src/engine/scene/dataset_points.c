@@ -1,10 +1,11 @@
 /* The points a model starts from, and the extent that scales learning rates and sizes. */
+#include "scene/dataset_points.h"
+
 #include "io/colmap/colmap_parse.h"
 #include "io/colmap/colmap_read.h"
 #include "scene/dataset_memory.h"
 #include "scene/dataset_masked_points.h"
 #include "scene/dataset_parts.h"
-#include "scene/dataset_points.h"
 #include "scene/dataset_tracks.h"
 
 #include "base/compare.h"

@@ -1,6 +1,7 @@
 /* Sizes: the photo file, the camera it belongs to, and the picture that is loaded (docs/method.md 2.3). */
-#include "scene/dataset_parts.h"
 #include "scene/dataset_size.h"
+
+#include "scene/dataset_parts.h"
 #include "scene/photo_undistort.h"
 
 #include "io/picture/image.h"

@@ -1,10 +1,11 @@
 /* Reads the files of a scene: COLMAP models, JSON scenes and other programs' poses become one list of photos with
  * cameras. */
+#include "scene/dataset_source.h"
+
 #include "io/colmap/colmap_parse.h"
 #include "io/colmap/colmap_read.h"
 #include "scene/dataset_lost.h"
 #include "scene/dataset_parts.h"
-#include "scene/dataset_source.h"
 
 #include "base/file.h"
 #include "io/metashape/metashape.h"

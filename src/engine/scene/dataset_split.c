@@ -1,9 +1,10 @@
 /* Which views are held out. In this order: a split file; without eval nothing; a sector of the cameras, or its control;
  * the scene's own test list; list_test.txt or test.txt; a number of evenly spread views; every n-th view. */
+#include "scene/dataset_split.h"
+
 #include "scene/camera_ring.h"
 #include "scene/dataset_lost.h"
 #include "scene/dataset_parts.h"
-#include "scene/dataset_split.h"
 
 #include "base/file.h"
 #include "base/plural.h"

@@ -1,6 +1,7 @@
 /* Masks: reading, resizing, and filling what they cover. */
-#include "io/picture/image_read.h"
 #include "scene/mask.h"
+
+#include "io/picture/image_read.h"
 
 #include <math.h>
 #include <stdlib.h>

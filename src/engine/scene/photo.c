@@ -1,8 +1,9 @@
 /* Photos: what decoding one means, and how it becomes a picture of its view's camera. */
+#include "scene/photo.h"
+
 #include "io/picture/gray16.h"
 #include "io/picture/image_read.h"
 #include "io/picture/image_resize.h"
-#include "scene/photo.h"
 #include "scene/photo_undistort.h"
 
 #include "math/camera.h"

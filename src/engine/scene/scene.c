@@ -1,6 +1,7 @@
 /* splat_scene: the public handle over dataset and image cache. */
-#include "scene/dataset_open.h"
 #include "scene/scene.h"
+
+#include "scene/dataset_open.h"
 
 #include "base/options.h"
 #include "math/camera.h"

@@ -2,8 +2,9 @@
  * the same colour in the photos that see them. Least squares of logarithms over pairs of views, twice weighted by
  * Huber, solved by conjugate gradients. Of logarithms, because squares of differences like darker pictures; and
  * without offsets, because exposure is a factor, and an offset that bright faces ask for makes shadows black. */
-#include "math/color.h"
 #include "texture/bake_exposure.h"
+
+#include "math/color.h"
 #include "texture/bake_parts.h"
 #include "texture/bake_view.h"
 

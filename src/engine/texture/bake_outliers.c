@@ -1,9 +1,10 @@
 /* Photo-consistency (Waechter et al. 2014, section 4.2): colours of a face in its views are taken for a normal
  * distribution; views far outside of it see something else. As a distribution of twelve and fewer with one stranger
  * among them holds even that for an inlier, the first one is that of the half around the median, made wider. */
+#include "texture/bake_outliers.h"
+
 #include "math/color.h"
 #include "texture/bake_neighbors.h"
-#include "texture/bake_outliers.h"
 #include "texture/bake_parts.h"
 
 #include <math.h>

@@ -1,8 +1,9 @@
 /* The pages: bands of rows, each shown to the views that see something of it; then gutters. */
+#include "texture/bake_pages.h"
+
 #include "io/picture/image_write.h"
 #include "texture/bake_device.h"
 #include "texture/bake_gaussians.h"
-#include "texture/bake_pages.h"
 #include "texture/bake_photo.h"
 #include "texture/bake_view.h"
 #include "texture/fill.h"

@@ -1,7 +1,8 @@
 /* Prepares a photo: sharpness, gradients, smaller levels, levelled values and the low band. */
+#include "texture/bake_photo.h"
+
 #include "math/color.h"
 #include "texture/bake_parts.h"
-#include "texture/bake_photo.h"
 
 #include <math.h>
 #include <stdlib.h>

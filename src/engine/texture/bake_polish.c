@@ -1,8 +1,9 @@
 /* Polishing: the texture is drawn in training views, compared with the levelled photos, and stepped by gradients. */
+#include "texture/bake_polish.h"
+
 #include "io/picture/image_write.h"
 #include "texture/bake_parts.h"
 #include "texture/bake_photo.h"
-#include "texture/bake_polish.h"
 #include "texture/bake_view.h"
 #include "texture/fill.h"
 

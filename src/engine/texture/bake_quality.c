@@ -1,8 +1,9 @@
 /* Which views see which face, and how well: the sum of the gradients on it (Gal et al. 2010, as Waechter et al. 2014
  * use it), so that large, sharp and frontal pictures of a face come first. */
+#include "texture/bake_quality.h"
+
 #include "texture/bake_parts.h"
 #include "texture/bake_photo.h"
-#include "texture/bake_quality.h"
 #include "texture/bake_view.h"
 
 #include "base/checked.h"

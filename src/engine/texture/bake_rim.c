@@ -1,10 +1,10 @@
 /* SuGaR's post-processing of a mesh, by faces: its thin rim goes. */
+#include "texture/bake_rim.h"
+
 #include "mesh/mesh_clean_vertices.h"
 #include "texture/bake_gaussians.h"
 #include "texture/bake_neighbors.h"
 #include "texture/bake_parts.h"
-#include "texture/bake_rim.h"
-
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /* How far the two sides of a seam differ: edges whose faces lie in different places of the texture. */
+#include "texture/bake_seams.h"
+
 #include "texture/bake_neighbors.h"
 #include "texture/bake_parts.h"
-#include "texture/bake_seams.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* One training view: the mesh as it sees it, what its mask hides, and how far from an edge its pixels lie. */
+#include "texture/bake_view.h"
+
 #include "io/picture/image_read.h"
 #include "io/picture/image_write.h"
 #include "texture/bake_parts.h"
-#include "texture/bake_view.h"
 
 #include "io/picture/image.h"
 #include "math/camera.h"

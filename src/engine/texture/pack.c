@@ -1,7 +1,8 @@
 /* Packing pieces on pages: a horizon of the columns, and the under sides of the pieces fitted to it; small pieces first
  * look for a hole below it. */
-#include "texture/layout.h"
 #include "texture/pack.h"
+
+#include "texture/layout.h"
 
 #include "texture/holes.h"
 

@@ -1,4 +1,6 @@
 /* Painting a mesh: what its views see of it, an atlas, the pages. */
+#include "texture/paint.h"
+
 #include "io/picture/image_read.h"
 #include "texture/bake_exposure.h"
 #include "texture/bake_fill.h"
@@ -11,7 +13,6 @@
 #include "texture/bake_rim.h"
 #include "texture/bake_seams.h"
 #include "texture/bake_view.h"
-#include "texture/paint.h"
 #include "texture/squares.h"
 
 #include "base/options.h"

@@ -1,6 +1,7 @@
 /* SuGaR's packing of a texture: pairs of faces in squares (docs/method.md; the published corners). */
-#include "texture/atlas.h"
 #include "texture/squares.h"
+
+#include "texture/atlas.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* From texels to faces: bands of rows with lists of their faces. */
-#include "texture/atlas.h"
 #include "texture/texels.h"
+
+#include "texture/atlas.h"
 
 #include "texture/texel_triangle.h"
 

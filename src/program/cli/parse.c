@@ -1,7 +1,8 @@
 /* Reading the words of a command line, as argparse does: `-` and `_` are the same in names, a prefix that fits one
  * option is enough, `--name value` or `--name=value`, several numbers after one option, negative numbers as values. */
-#include "hints.h"
 #include "parse.h"
+
+#include "hints.h"
 
 #include "progress.h"
 

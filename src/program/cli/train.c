@@ -1,7 +1,8 @@
 /* A training on the command line: Ctrl-C, how to look at the result, and the viewer that stays. */
+#include "train.h"
+
 #include "paths.h"
 #include "session.h"
-#include "train.h"
 
 #include "progress.h"
 #include "ranks.h"

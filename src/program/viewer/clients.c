@@ -1,8 +1,9 @@
 /* The viewer's clients. Each has a mailbox with room for one request, and its own thread, which encodes and sends.
  * The rendering thread waits only for a mutex that is held for a few instructions, so a client that is slow or gone
  * slows only itself. */
-#include "io/picture/image_write.h"
 #include "viewer/clients.h"
+
+#include "io/picture/image_write.h"
 
 #include "base/clock.h"
 #include "base/context.h"

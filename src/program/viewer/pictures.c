@@ -1,8 +1,9 @@
 /* Pictures of what clients wish. */
+#include "viewer/pictures.h"
+
 #include "io/picture/image_read.h"
 #include "io/picture/image_resize.h"
 #include "io/picture/image_write.h"
-#include "viewer/pictures.h"
 
 #include "base/clock.h"
 #include "io/picture/colormap.h"

@@ -1,6 +1,7 @@
 /* The last saved splat, for pages that draw it themselves. */
-#include "io/splat/cloud_spz.h"
 #include "viewer/saved.h"
+
+#include "io/splat/cloud_spz.h"
 
 #include "io/splat/formats.h"
 #include "io/splat/packed.h"

@@ -1,7 +1,8 @@
 /* The viewer's clients at WebSockets: the thread of civetweb that answered the handshake reads what a client wants, and
  * a thread of the client encodes and sends. */
-#include "io/picture/image_write.h"
 #include "viewer/websockets.h"
+
+#include "io/picture/image_write.h"
 
 #if SPLATSMITH_HAS_CIVETWEB
 

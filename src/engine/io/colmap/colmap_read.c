@@ -1,7 +1,8 @@
 /* Reading a COLMAP model, and its binary encoding (text: colmap_text.c). Layouts: COLMAP's documentation, "Output
  * Format". */
-#include "io/colmap/colmap_parse.h"
 #include "io/colmap/colmap_read.h"
+
+#include "io/colmap/colmap_parse.h"
 #include "io/colmap/colmap_text.h"
 
 #include "base/file.h"

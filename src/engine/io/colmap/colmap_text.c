@@ -1,7 +1,8 @@
 /* COLMAP's text encoding: '#' comments, one record a line, images on two lines (the second lists 2D points and may be
  * empty). Lines are slices of the file; nothing is copied but names. */
-#include "io/colmap/colmap_parse.h"
 #include "io/colmap/colmap_text.h"
+
+#include "io/colmap/colmap_parse.h"
 
 #include "base/array.h"
 #include "base/file.h"

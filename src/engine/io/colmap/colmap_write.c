@@ -1,6 +1,7 @@
 /* Writes a COLMAP model in both encodings: what samples and tests need. Ids of points count from 1. */
-#include "io/colmap/colmap.h"
 #include "io/colmap/colmap_write.h"
+
+#include "io/colmap/colmap.h"
 
 #include "base/c_locale.h"
 #include "base/file.h"

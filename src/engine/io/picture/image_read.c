@@ -1,6 +1,7 @@
 /* Reading pictures. The content decides the format; headers are judged before any pixel memory is asked for. */
-#include "io/picture/image.h"
 #include "io/picture/image_read.h"
+
+#include "io/picture/image.h"
 
 #include "base/file.h"
 #include "io/picture/codec_memory.h"

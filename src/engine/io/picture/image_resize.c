@@ -3,8 +3,9 @@
  * The resize is a separable convolution with a sampled kernel whose support widens with the reduction, in 22-bit fixed
  * point and with 8-bit rows between the passes, so that photos are, byte for byte, what the trainers of the field load.
  */
-#include "io/picture/image.h"
 #include "io/picture/image_resize.h"
+
+#include "io/picture/image.h"
 
 #include <math.h>
 #include <stdlib.h>

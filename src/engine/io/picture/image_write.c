@@ -1,8 +1,9 @@
 /* Pictures out: PNG, to a file (atomically) or to memory, and renders as 8 bits; then JPEG and PFM. */
+#include "io/picture/image_write.h"
+
 #include "base/file.h"
 #include "io/picture/codec_memory.h"
 #include "io/picture/image.h"
-#include "io/picture/image_write.h"
 
 #include <setjmp.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* Depth and normals of a view as PNG, PFM and JSON. */
-#include "io/picture/image_write.h"
 #include "io/picture/map_files.h"
+
+#include "io/picture/image_write.h"
 
 #include "base/file.h"
 #include "io/json.h"

@@ -1,8 +1,9 @@
 /* Point clouds as PLY: positions and colours in; with normals out. */
+#include "io/ply/ply_points.h"
+
 #include "base/checked.h"
 #include "base/file.h"
 #include "base/reader.h" /* refuses big-endian hosts: floats are written as they stand in memory */
-#include "io/ply/ply_points.h"
 #include "io/ply/ply_table.h"
 
 #include <inttypes.h>

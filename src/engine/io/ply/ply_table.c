@@ -1,8 +1,9 @@
 /* PLY as a table: opening a file, whose header is checked against the bytes that follow, and its rows as doubles. */
+#include "io/ply/ply_table.h"
+
 #include "base/file.h"
 #include "base/reader.h"
 #include "io/number.h"
-#include "io/ply/ply_table.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -5,8 +5,9 @@
  * With all of them zero a camera looks straight down and the top of its photo is north (+y); pitch 90 looks level,
  * heading 90 is east (+x). Lengths of the lens: f is for a side of 36 mm, px and py are in sides, of the longer
  * side of the photo. */
-#include "io/picture/image_read.h"
 #include "io/realitycapture/realitycapture.h"
+
+#include "io/picture/image_read.h"
 
 #include "base/array.h"
 #include "base/file.h"

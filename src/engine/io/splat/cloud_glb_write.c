@@ -1,9 +1,10 @@
 /* A splat as GLB: glTF 2.0 with KHR_gaussian_splatting, all numbers as floats. glTF's y points up: positions, rotations
  * and harmonics are turned. COLOR_0 is for readers that know no splats; glTF wants it linear. */
+#include "io/splat/cloud_glb_write.h"
+
 #include "base/file.h"
 #include "base/reader.h" /* refuses big-endian hosts: arrays are written as they stand in memory */
 #include "io/json.h"
-#include "io/splat/cloud_glb_write.h"
 #include "io/splat/packed.h"
 #include "math/color.h"
 #include "math/sh.h"

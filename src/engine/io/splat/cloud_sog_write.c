@@ -1,7 +1,8 @@
 /* Writing SOG: pictures of bytes, codebooks, a palette of harmonics. */
+#include "io/splat/cloud_sog_write.h"
+
 #include "base/file.h"
 #include "io/json.h"
-#include "io/splat/cloud_sog_write.h"
 #include "io/splat/packed.h"
 #include "io/zip/zip.h"
 

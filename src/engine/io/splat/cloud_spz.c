@@ -1,6 +1,7 @@
 /* SPZ: the numbers in its streams. */
-#include "base/file.h"
 #include "io/splat/cloud_spz.h"
+
+#include "base/file.h"
 #include "io/splat/formats.h"
 #include "io/splat/packed.h"
 #include "io/splat/spz_container.h"

@@ -1,8 +1,9 @@
 /* A splat from USD text: reads the words, strings and brackets of the file one after the other and keeps those of the
  * first ParticleField3DGaussianSplat. Its numbers may be half or float. */
+#include "io/splat/cloud_usda_read.h"
+
 #include "base/file.h"
 #include "io/number.h"
-#include "io/splat/cloud_usda_read.h"
 #include "io/splat/packed.h"
 
 #include <ctype.h>

@@ -1,7 +1,8 @@
 /* The container of SPZ: headers, gzip, Zstandard frames. Suspicious of every byte. */
+#include "io/splat/spz_container.h"
+
 #include "base/checked.h"
 #include "base/reader.h"
-#include "io/splat/spz_container.h"
 
 #include <limits.h>
 #include <stdlib.h>

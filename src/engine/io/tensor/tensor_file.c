@@ -1,8 +1,9 @@
 /* Writing a tensor file in one pass, and reading it: suspicious of every byte, and in pieces. */
+#include "io/tensor/tensor_file.h"
+
 #include "base/file.h"
 #include "base/reader.h" /* refuses big-endian hosts */
 #include "io/json.h"
-#include "io/tensor/tensor_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,10 @@
 /* The pickle machine: the opcodes of protocols 2 to 5 that torch.save writes. It makes plain values; what is not data
  * (names) goes to torch_names.c, which has a list. Containers grow only until they are part of another, as in every
  * pickle that Python writes of data without circles; so values form no circle and have a known depth. */
+#include "io/torch/torch_pickle.h"
+
 #include "io/torch/torch_names.h"
 #include "io/torch/torch_parts.h"
-#include "io/torch/torch_pickle.h"
 #include "io/torch/torch_values.h"
 
 #include <stdlib.h>

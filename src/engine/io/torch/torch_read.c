@@ -1,8 +1,9 @@
 /* Opening a file of torch.save: its two containers, the zip and the legacy one. */
+#include "io/torch/torch_read.h"
+
 #include "io/torch/torch_names.h"
 #include "io/torch/torch_parts.h"
 #include "io/torch/torch_pickle.h"
-#include "io/torch/torch_read.h"
 #include "io/torch/torch_values.h"
 #include "io/torch/torch_zip.h"
 

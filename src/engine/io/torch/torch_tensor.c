@@ -1,8 +1,9 @@
 /* The numbers of a tensor, read from the file when they are asked for. */
+#include "io/torch/torch_tensor.h"
+
 #include "io/torch/torch_names.h"
 #include "io/torch/torch_parts.h"
 #include "io/torch/torch_read.h"
-#include "io/torch/torch_tensor.h"
 #include "io/torch/torch_values.h"
 
 #include <math.h>

@@ -1,6 +1,7 @@
 /* Values: making nodes, putting them into lists and dicts, and looking them up. */
-#include "io/torch/torch_parts.h"
 #include "io/torch/torch_values.h"
+
+#include "io/torch/torch_parts.h"
 
 #include <string.h>
 

@@ -1,7 +1,8 @@
 /* The zip container of torch.save. An own reader of the central directory: entries are stored, so that all it takes is
  * where an entry's bytes begin, which libzip does not tell; and a package less to install. */
-#include "io/torch/torch_parts.h"
 #include "io/torch/torch_zip.h"
+
+#include "io/torch/torch_parts.h"
 
 #include "base/reader.h"
 

@@ -1,8 +1,9 @@
 /* torchvision's backbone and lpips's heads, as users can get them, to the one file that splat_lpips_create reads. */
+#include "measure/lpips/lpips_convert.h"
+
 #include "io/torch/torch_read.h"
 #include "io/torch/torch_tensor.h"
 #include "io/torch/torch_values.h"
-#include "measure/lpips/lpips_convert.h"
 
 #include "base/file.h"
 #include "io/tensor/safetensors.h"

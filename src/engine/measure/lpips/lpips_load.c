@@ -1,10 +1,11 @@
 /* The weights of a network, from a safetensors file to the device. */
+#include "measure/lpips/lpips_load.h"
+
 #include "backend/backend.h"
 #include "base/file.h"
 #include "base/options.h"
 #include "io/tensor/safetensors.h"
 #include "measure/lpips/lpips.h"
-#include "measure/lpips/lpips_load.h"
 #include "ops/conv/conv.h"
 
 #include <math.h>

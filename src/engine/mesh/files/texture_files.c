@@ -1,7 +1,8 @@
 /* Encoding, saving and finding the pages of textures. */
+#include "mesh/files/texture_files.h"
+
 #include "io/picture/image_read.h"
 #include "io/picture/image_write.h"
-#include "mesh/files/texture_files.h"
 
 #include "base/array.h"
 

@@ -1,7 +1,8 @@
 /* Figures of faces, edges and pieces, and the judgement of a report. */
+#include "mesh/measure/mesh_quality.h"
+
 #include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_edges.h"
-#include "mesh/measure/mesh_quality.h"
 
 #include <math.h>
 #include <stdlib.h>

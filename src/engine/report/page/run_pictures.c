@@ -1,8 +1,9 @@
 /* Views scaled down and encoded as JPEG. */
+#include "report/page/run_pictures.h"
+
 #include "io/picture/image_read.h"
 #include "io/picture/image_resize.h"
 #include "io/picture/image_write.h"
-#include "report/page/run_pictures.h"
 
 #include "io/picture/colormap.h"
 #include "io/picture/image.h"

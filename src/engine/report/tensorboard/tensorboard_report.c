@@ -1,7 +1,8 @@
 /* The tags of training, and when each is written. A regularizer adds its own. */
+#include "report/tensorboard/tensorboard_report.h"
+
 #include "io/picture/image_write.h"
 #include "report/monitor/monitor_csv.h"
-#include "report/tensorboard/tensorboard_report.h"
 
 #include "base/file.h"
 #include "io/picture/colormap.h"

@@ -1,7 +1,8 @@
 /* Rows of a checkpoint in another storage or SH degree than the trainer's. Rounding is to nearest: it happens once, not
  * every step. */
-#include "ops/shrink/shrink_math.h"
 #include "run/checkpoint/convert.h"
+
+#include "ops/shrink/shrink_math.h"
 #include "train/ranks/host_rows.h"
 
 #include <string.h>

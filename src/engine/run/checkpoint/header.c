@@ -1,6 +1,7 @@
 /* The header of a checkpoint: everything of a run that is not a tensor, and whether a trainer may go on from it. */
-#include "run/checkpoint/checkpoint.h"
 #include "run/checkpoint/header.h"
+
+#include "run/checkpoint/checkpoint.h"
 #include "run/checkpoint/options.h"
 
 #include "io/json.h"

@@ -1,9 +1,10 @@
 /* Going on from a chkpntN.pth of the published trainers. Host memory: one tensor and its moments at a time. */
+#include "run/checkpoint/torch.h"
+
 #include "base/file.h"
 #include "io/torch/torch_checkpoint.h"
 #include "io/torch/torch_tensor.h"
 #include "run/checkpoint/convert.h"
-#include "run/checkpoint/torch.h"
 #include "train/parts/regularizer.h"
 #include "train/ranks/shards.h"
 #include "train/schedule.h"

@@ -1,8 +1,9 @@
 /* Saving a checkpoint: the tensors go to the file in pieces, from wherever their rows are, so that a model of any size
  * needs a few MB of host memory. */
+#include "run/checkpoint/write.h"
+
 #include "run/checkpoint/checkpoint.h"
 #include "run/checkpoint/header.h"
-#include "run/checkpoint/write.h"
 #include "train/density/strategies.h"
 
 #include "train/ranks/host_rows.h"

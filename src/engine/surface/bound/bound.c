@@ -1,9 +1,10 @@
 /* Lists of a mesh that Gaussians are bound to: which corners meet at a vertex, and which faces at an edge. Then the
  * parameters that refinement begins with. */
+#include "surface/bound/bound.h"
+
 #include "base/checked.h"
 #include "math/sh.h"
 #include "mesh/mesh_edges.h"
-#include "surface/bound/bound.h"
 
 #include <math.h>
 #include <stdlib.h>

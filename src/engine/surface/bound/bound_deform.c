@@ -1,10 +1,11 @@
 /* Gaussians follow an edited mesh: the affine map of every triangle, in double; then colours that depend on the
  * direction. */
+#include "surface/bound/bound_deform.h"
+
 #include "math/sh.h"
 #include "math/vec3.h"
 #include "ops/bind/bind_elements.h"
 #include "ops/bind/bind_math.h"
-#include "surface/bound/bound_deform.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,10 +1,11 @@
 /* SuGaR's coarse training as the trainer sees it: its options, arrays, losses, curves and start. */
+#include "surface/coarse/coarse.h"
+
 #include "base/options.h"
 #include "math/density.h"
 #include "math/projection.h"
 #include "model/files.h"
 #include "model/transform.h"
-#include "surface/coarse/coarse.h"
 #include "surface/coarse/coarse_multi_view.h"
 #include "surface/coarse/coarse_parts.h"
 #include "surface/coarse/coarse_prune.h"

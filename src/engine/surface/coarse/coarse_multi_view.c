@@ -1,7 +1,8 @@
 /* A training view and its neighbour, for the losses of op multi_view (docs/method.md, "Agreement of views"): which view
  * it is, what it sees, and both photos. */
-#include "model/render.h"
 #include "surface/coarse/coarse_multi_view.h"
+
+#include "model/render.h"
 #include "surface/coarse/coarse_schedule.h"
 
 #include "base/rng.h"

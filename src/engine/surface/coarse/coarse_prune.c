@@ -1,11 +1,12 @@
 /* Coarse training between the steps. First, which Gaussians become opaque: the entropy parts their opacities at a
  * pivot, and what is below it goes with the prune. At 1/2, as SuGaR has it, a splat whose 3D filter was fused keeps as
  * few as happen to be above. */
+#include "surface/coarse/coarse_prune.h"
+
 #include "math/density.h"
 #include "model/render.h"
 #include "ops/knn/knn.h"
 #include "surface/coarse/coarse_parts.h"
-#include "surface/coarse/coarse_prune.h"
 #include "surface/coarse/coarse_schedule.h"
 #include "train/density/density.h"
 #include "train/ranks/shapes.h"

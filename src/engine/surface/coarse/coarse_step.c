@@ -1,9 +1,10 @@
 /* The losses of coarse training, top to bottom: a view of its own, at half of the photo's size unless
  * full_res_normals, whose gradients the step of the photos adds to its own (docs/method.md, "Coarse training"). */
+#include "surface/coarse/coarse_step.h"
+
 #include "surface/coarse/coarse_multi_view.h"
 #include "surface/coarse/coarse_parts.h"
 #include "surface/coarse/coarse_schedule.h"
-#include "surface/coarse/coarse_step.h"
 
 #include "math/camera.h"
 #include "ops/alpha_mask/alpha_mask.h"

@@ -1,10 +1,11 @@
 /* Marching cubes of the density of a splat. */
+#include "surface/extract/extract_density.h"
+
 #include "base/context.h"
 #include "io/picture/image_write.h"
 #include "mesh/density_mesh.h"
 #include "mesh/mesh_clean_vertices.h"
 #include "model/model.h"
-#include "surface/extract/extract_density.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_gaussians.h"
 

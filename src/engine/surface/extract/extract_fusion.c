@@ -1,9 +1,10 @@
 /* Fusion of the training views' depth maps, in levels that reach as far as the views see. */
+#include "surface/extract/extract_fusion.h"
+
 #include "base/context.h"
 #include "mesh/tsdf_levels.h"
 #include "model/model.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_fusion.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_views.h"
 

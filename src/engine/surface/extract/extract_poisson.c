@@ -1,4 +1,6 @@
 /* Surface points to a mesh: outliers go, then screened Poisson reconstruction of foreground and background apart. */
+#include "surface/extract/extract_poisson.h"
+
 #include "base/context.h"
 #include "base/point_outliers.h"
 #include "base/point_tree.h"
@@ -8,7 +10,6 @@
 #include "mesh/mesh_support.h"
 #include "mesh/poisson/poisson_reconstruct.h"
 #include "model/model.h"
-#include "surface/extract/extract_poisson.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
 

@@ -1,8 +1,9 @@
 /* The part of a mesh that no training view sees is invented, and goes. */
+#include "surface/extract/extract_visible.h"
+
 #include "math/camera.h"
 #include "mesh/mesh_visibility.h"
 #include "scene/scene.h"
-#include "surface/extract/extract_visible.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_views.h"
 

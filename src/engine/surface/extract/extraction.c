@@ -1,11 +1,12 @@
 /* The boxes and the resolution of an extraction, and its progress. */
+#include "surface/extract/extraction.h"
+
 #include "base/error.h"
 #include "base/options.h"
 #include "io/option_text.h"
 #include "scene/dataset.h"
 #include "scene/scene.h"
 #include "splatsmith/mesh.h"
-#include "surface/extract/extraction.h"
 
 #include <math.h>
 

@@ -1,7 +1,8 @@
 /* Cells of space in hash tables, as many tables as parts, so that threads share nothing. */
+#include "surface/extract/point_cells.h"
+
 #include "base/error.h"
 #include "surface/extract/extraction.h"
-#include "surface/extract/point_cells.h"
 #include "surface/extract/surface_points.h"
 
 #include <math.h>

@@ -1,7 +1,8 @@
 /* Removes points beyond the foreground that are no surface (docs/method.md 16). */
+#include "surface/extract/sky_filter.h"
+
 #include "base/error.h"
 #include "surface/extract/extraction.h"
-#include "surface/extract/sky_filter.h"
 
 #include "math/camera.h"
 #include "surface/extract/view_agreement.h"

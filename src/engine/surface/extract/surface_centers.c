@@ -1,8 +1,9 @@
 /* The centres of a splat's opaque Gaussians as points: SuGaR's comparison without level sets. */
+#include "surface/extract/surface_centers.h"
+
 #include "io/picture/image_write.h"
 #include "scene/scene.h"
 #include "surface/extract/extraction.h"
-#include "surface/extract/surface_centers.h"
 #include "surface/extract/surface_levels.h"
 #include "surface/extract/surface_views.h"
 

@@ -1,7 +1,8 @@
 /* The points of an extraction, from the source that its options name. */
+#include "surface/extract/surface_collect.h"
+
 #include "surface/extract/surface_agreed.h"
 #include "surface/extract/surface_centers.h"
-#include "surface/extract/surface_collect.h"
 #include "surface/extract/surface_gaussians.h"
 #include "surface/extract/surface_levels.h"
 #include "surface/extract/surface_points.h"

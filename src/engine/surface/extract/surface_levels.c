@@ -1,5 +1,7 @@
 /* Points where the density of a splat passes levels along the rays of its training views (SuGaR, Guedon and Lepetit,
  * CVPR 2024, sec. 4.2; docs/method.md). */
+#include "surface/extract/surface_levels.h"
+
 #include "io/picture/image.h"
 #include "math/density.h"
 #include "math/sh.h"
@@ -7,7 +9,6 @@
 #include "scene/scene.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_gaussians.h"
-#include "surface/extract/surface_levels.h"
 #include "surface/extract/surface_points.h"
 #include "surface/extract/surface_views.h"
 

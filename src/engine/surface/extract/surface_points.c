@@ -1,7 +1,8 @@
 /* Points on a surface, whatever they come from. */
+#include "surface/extract/surface_points.h"
+
 #include "base/error.h"
 #include "scene/scene.h"
-#include "surface/extract/surface_points.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,6 @@
 /* The training views of a splat as depth, normals and plain colours; and points at the median depth. */
+#include "surface/extract/surface_views.h"
+
 #include "backend/memory.h"
 #include "io/picture/image_write.h"
 #include "model/model.h"
@@ -6,7 +8,6 @@
 #include "scene/scene.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
-#include "surface/extract/surface_views.h"
 
 #include "base/rng.h"
 #include "math/camera.h"

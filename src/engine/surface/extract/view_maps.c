@@ -1,4 +1,6 @@
 /* The maps of all training views in host memory. */
+#include "surface/extract/view_maps.h"
+
 #include "base/checked.h"
 #include "base/context.h"
 #include "base/error.h"
@@ -8,7 +10,6 @@
 #include "surface/extract/extraction.h"
 #include "surface/extract/point_cells.h"
 #include "surface/extract/surface_views.h"
-#include "surface/extract/view_maps.h"
 #include "surface/planes/planes_bytes.h"
 
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* A plane through places: the two largest axes of their covariance. */
-#include "base/rng.h"
 #include "surface/planes/plane_fit.h"
+
+#include "base/rng.h"
 #include "surface/planes/plane_parts.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* Planes of single segments become planes of the scene: those that several views, looking from different sides, have in
  * common, fitted to the seeds of all of them. The outline of something round lies in a plane too, but in another one
  * for each view. */
-#include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_merge.h"
+
+#include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_parts.h"
 
 #include <stdlib.h>

@@ -1,8 +1,9 @@
 /* Planes of segments that their own seeds say too little of: the seeds of all views that fall into the segment, and
  * lines of planes that end there, fitted together. Two lines say all of a plane; one says nothing of its slope. */
+#include "surface/planes/plane_pool.h"
+
 #include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_parts.h"
-#include "surface/planes/plane_pool.h"
 
 #include "base/rng.h"
 #include "math/camera.h"

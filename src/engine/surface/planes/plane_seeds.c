@@ -1,7 +1,8 @@
 /* The rims of plain segments: which way out is, edges of the photo, and seeds of planes. */
+#include "surface/planes/plane_seeds.h"
+
 #include "math/camera.h"
 #include "surface/planes/plane_parts.h"
-#include "surface/planes/plane_seeds.h"
 
 #include <stdlib.h>
 

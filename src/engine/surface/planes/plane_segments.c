@@ -1,6 +1,7 @@
 /* The plain parts of a photo: connected pixels whose gradient is within the photo's noise, and that have no texture. */
-#include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_segments.h"
+
+#include "surface/planes/plane_parts.h"
 
 #include "math/camera.h"
 

@@ -1,7 +1,8 @@
 /* Views vote about the cells of planes: one that sees surface there, one that sees through to something behind. What
  * only the outline of an occluder makes of a plane is seen through by others. */
-#include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_votes.h"
+
+#include "surface/planes/plane_parts.h"
 
 #include "base/checked.h"
 #include "math/camera.h"

@@ -1,5 +1,7 @@
 /* Finding planes, from top to bottom: segments, seeds and edges of every view, planes of the scene, pixels of every
  * view. Then the planes of an opened scene, with its photos at the size of the maps. */
+#include "surface/planes/planes.h"
+
 #include "base/context.h"
 #include "io/picture/image.h"
 #include "io/picture/image_read.h"
@@ -18,7 +20,6 @@
 #include "surface/planes/plane_seeds.h"
 #include "surface/planes/plane_segments.h"
 #include "surface/planes/plane_votes.h"
-#include "surface/planes/planes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,9 +1,10 @@
 /* Refinement as the trainer sees it: its options, its arrays, its losses; and the step of the bound Gaussians. */
+#include "surface/refine/refine.h"
+
 #include "base/options.h"
 #include "mesh/mesh.h"
 #include "ops/bind/bind.h"
 #include "surface/bound/bound.h"
-#include "surface/refine/refine.h"
 #include "surface/refine/refine_save.h"
 #include "train/parts/bound_rows.h"
 #include "train/parts/regularizer.h"

@@ -1,4 +1,6 @@
 /* Writes the refined mesh next to its splat. */
+#include "surface/refine/refine_save.h"
+
 #include "base/file.h"
 #include "base/options.h"
 #include "io/picture/image_write.h"
@@ -9,7 +11,6 @@
 #include "surface/bound/bound.h"
 #include "surface/bound/bound_deform.h"
 #include "surface/refine/refine_arrays.h"
-#include "surface/refine/refine_save.h"
 #include "train/state.h"
 
 #include <math.h>

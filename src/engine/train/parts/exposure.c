@@ -1,6 +1,7 @@
 /* The gains of photos and cameras: their memory, their seed, their place in a step, and what a file has of them. */
-#include "scene/dataset_size.h"
 #include "train/parts/exposure.h"
+
+#include "scene/dataset_size.h"
 
 #include "distributed/device_exchange.h"
 #include "io/picture/exif.h"

@@ -1,6 +1,7 @@
 /* Part `ray_jitter` of a step: rays at random positions inside their pixels, and the photo resampled there. */
-#include "math/camera.h"
 #include "ops/jitter/jitter.h"
+
+#include "math/camera.h"
 #include "train/parts/part.h"
 #include "train/state.h"
 #include "train/step.h"
