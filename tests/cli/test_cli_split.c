@@ -50,6 +50,18 @@ static void near_light_needs_tracks(void **state)
     assert_false(file_contains("model/results.json", "near_light"));
 }
 
+/* Without tracks the option would be silent. */
+static void free_space_needs_tracks(void **state)
+{
+    (void)state;
+    RUN_ERR(0, "--free_space has no effect: no training photo sees 20 points", "train", "-s", "ring", "-m", "open",
+            "--iterations", "2", "--backend", "cpu", "--free_space");
+    RUN_ERR(0, NULL, "train", "-s", "tracked", "-m", "freed", "--iterations", "2", "--backend", "cpu", "--free_space");
+    assert_null(strstr(standard_error, "has no effect"));
+    RUN_ERR(0, NULL, "train", "-s", "ring", "-m", "usual", "--iterations", "2", "--backend", "cpu");
+    assert_null(strstr(standard_error, "free_space"));
+}
+
 int main(void)
 {
     if (!has_binary()) return 0;
@@ -58,6 +70,7 @@ int main(void)
         cmocka_unit_test(a_model_keeps_its_sector),
         cmocka_unit_test(a_sector_without_effect_is_reported),
         cmocka_unit_test(near_light_needs_tracks),
+        cmocka_unit_test(free_space_needs_tracks),
     };
     return cmocka_run_group_tests_name("cli_split", tests, NULL, NULL);
 }
