@@ -1,5 +1,5 @@
 /* Density control within a budget (docs/method.md 10.3): Gaussians are drawn by their gradients, split along their
- * longest axis, and their number grows like a square root; what does not recover from a reset of the opacities goes. */
+ * longest axis, and their number grows like a square root. Gaussians that stay faint after a reset are removed. */
 #include "train/density/budget.h"
 
 #include "ops/densify/densify.h"
@@ -14,13 +14,13 @@
 #include <math.h>
 #include <string.h>
 
-#define USUAL_PIXELS 1e8        /* of photos, in all: where pixels_per_gaussian holds */
-#define CAP_EXPONENT 0.75       /* photos overlap: ten times as many show less than ten times as much */
+#define USUAL_PIXELS 1e8        /* pixels of all photos for which pixels_per_gaussian is meant */
+#define CAP_EXPONENT 0.75       /* photos overlap: ten times as many photos show less than ten times as much */
 #define RESET_OPACITY 0.05f
-#define N_RECOVERIES 2          /* resets after which the least opaque go */
-#define RECOVERY_STEPS 300      /* that opacities need after a reset, at least */
-#define STEPS_OF_A_PHOTO 1.2    /* for each photo: most Gaussians have been seen */
-#define UNRECOVERED 5           /* one in so many goes */
+#define N_RECOVERIES 2          /* resets that a removal of the least opaque follows */
+#define RECOVERY_STEPS 300      /* the least number of steps between such a reset and the removal */
+#define STEPS_OF_A_PHOTO 1.2    /* steps for each photo, so that most Gaussians have been seen */
+#define UNRECOVERED 5           /* one Gaussian in five is removed */
 
 /* ---------------------------------------------------------------- the schedule */
 
@@ -139,7 +139,7 @@ static splat_status draw_within(splat_trainer *t, int iteration, splat_growth_ro
 }
 
 /* Gaussians that the whole model may have after this round, at least those that it has; 0: no limit. Nothing is
- * exchanged at the cap: what comes late learns less than what stays (docs/lab/strategies.md). */
+ * exchanged at the cap: a late Gaussian has less time to train than an old one (docs/lab/strategies.md). */
 static uint64_t most_after(const splat_trainer *t, int iteration)
 {
     const splat_dataset *dataset = &t->scene->dataset;
@@ -160,8 +160,8 @@ static splat_status densify(splat_trainer *t, int iteration, splat_error *error)
 
 /* ---------------------------------------------------------------- after an iteration */
 
-/* The least opaque fifth: a reset has left these Gaussians without use. The rounds of growth put others where they are
- * needed. */
+/* Removes the least opaque fifth: no photo has restored these Gaussians since the reset. Later rounds add others in
+ * places with large gradients. */
 static splat_status prune_unrecovered(splat_trainer *t, int iteration, splat_error *error)
 {
     const uint32_t n = splat_shards_count(t);
