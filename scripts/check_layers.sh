@@ -1,14 +1,16 @@
 #!/bin/sh
 # The dependency law: which room of src/engine and src/program may include which, no circle of files, and a header for
-# every file. See docs/architecture.md. What needs symbols is found in the objects of build/ (of another folder:
-# BUILD=build-debug scripts/check_layers.sh).
+# every file, which the file includes first. See docs/architecture.md. What needs symbols is found in the objects of
+# build/ (of another folder: BUILD=build-debug scripts/check_layers.sh). tests/check_laws.sh breaks each law once.
 set -eu
 cd "$(dirname "$0")/.."
 failed=0
 
 # law TIER/ROOM ALLOWED...: every #include "room/..." in src/TIER/ROOM names ROOM itself or an allowed one.
+laws=
 law() {
     folder=$1
+    laws="$laws $folder"
     shift
     for include in $(grep -rhoE '#include "[a-z0-9_]+/' "src/$folder" | sed -E 's/.*"([a-z0-9_]+)\//\1/' | sort -u); do
         [ "$include" = "${folder#*/}" ] && continue
@@ -56,6 +58,17 @@ law program/stage base io report line
 law program/pipeline base model measure line stage
 law program/cli base math io scene model mesh texture train distributed report measure run surface backend ops bench \
     capture sample viewer line stage pipeline
+
+for room in src/engine/*/ src/program/*/; do
+    room=${room#src/}
+    case "$laws " in
+    *" ${room%/} "*) ;;
+    *)
+        echo "dependency law broken: src/${room%/} has no law in scripts/check_layers.sh"
+        failed=1
+        ;;
+    esac
+done
 
 # ---------------------------------------------------------------- circles of files
 # x.c, x.h, x.cu and so on are one unit, src/folder/x; a table, x.def, is one by itself. Arrows are lines "unit unit why".
@@ -113,6 +126,26 @@ done | xargs -r nm -A -g | LC_ALL=C awk '
 refuse_circles symbols
 
 # ---------------------------------------------------------------- a header for every file
+# x.c and x.cu include x.h of their folder before any other header; without one, include/splatsmith/x.h. So each header is
+# compiled once with nothing before it. Input of the loop: lines "file first-header".
+
+find src -name '*.c' -o -name '*.cu' | LC_ALL=C sort | xargs awk '
+    /^ *# *include / && !(FILENAME in seen) { seen[FILENAME] = 1; gsub(/[<>"]/, "", $2); print FILENAME, $2 }' |
+    {
+        while read -r file first; do
+            base=${file%.*}
+            own=${base#src/*/}.h
+            if [ ! -f "$base.h" ]; then
+                own=splatsmith/${base##*/}.h
+                [ -f "include/$own" ] || continue
+            fi
+            case $first in "$own" | "${own##*/}") continue ;; esac
+            echo "$file: includes $first before its own header $own"
+            failed=1
+        done
+        exit $failed
+    } || failed=1
+
 # A function of x.c that other files may call is declared in x.h of the same folder, or in a public header. Exempt are the
 # implementations of an op (declared by its contract), functions that a table (.def) names, and main. A table names cmd_X of
 # src/program/cli by X (cli.h), and ref_declarations.inc names ref_X_f32 and ref_X_f64 by X (ref.h).

@@ -1,4 +1,6 @@
 /* The viewer: opened and closed, and pictures for those who look. */
+#include "splatsmith/viewer.h"
+
 #include "base/options.h"
 #include "io/option_text.h"
 #include "model/model.h"
