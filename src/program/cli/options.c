@@ -28,14 +28,14 @@ const char *cli_option_heading(const splat_line_option *option, char text[SPLAT_
     return text;
 }
 
-/* The default that the help shows, "" when there is nothing to say. */
-static void shown_default(const splat_line_option *option, char *text, size_t size)
+void cli_option_default(const splat_line_option *option, char *text, size_t size)
 {
     text[0] = '\0';
     if (option->fallback)
         snprintf(text, size, "%s", option->fallback);
-    else if (option->kind != SPLAT_LINE_FLAG && option->kind != SPLAT_LINE_INTS) /* flags are off, as one expects */
+    else if (option->kind != SPLAT_LINE_INTS)
         splat_line_default_text(option, text, size);
+    if (strcmp(text, "False") == 0) text[0] = '\0'; /* flags are off unless the help says otherwise */
 }
 
 /* Lists in braces in the words of an option: endings, from the tables of the library. */
@@ -79,29 +79,39 @@ static size_t help_text(const char *help, char text[SPLAT_LINE_TEXT_MAX])
     return length;
 }
 
+const char *cli_option_words(const splat_line_option *option, char text[SPLAT_LINE_TEXT_MAX])
+{
+    size_t length = help_text(option->help, text);
+    if (!has_long_words(option)) return text;
+    const char *word = option->metavar;
+    for (size_t n; *word && length < SPLAT_LINE_TEXT_MAX; word += n + (word[n] == '|')) {
+        n = strcspn(word, "|");
+        length += (size_t)snprintf(text + length, SPLAT_LINE_TEXT_MAX - length, "%s%.*s",
+                                   word == option->metavar ? ": " : ", ", (int)n, word);
+    }
+    return text;
+}
+
+void cli_option_aliases(const splat_line_option *option, char *text, size_t size)
+{
+    char name[64];
+    size_t length = 0;
+    text[0] = '\0';
+    for (const char *rest = splat_line_next_name(option->aliases, name); rest && length < size;
+         rest = splat_line_next_name(rest, name))
+        length += (size_t)snprintf(text + length, size - length, "%s--%s", length ? ", " : " (also ", name);
+    if (length && length < size) snprintf(text + length, size - length, ")");
+}
+
 const char *cli_option_text(const splat_line_option *option, char text[SPLAT_LINE_TEXT_MAX])
 {
-    char value[256] = "", name[64];
-    size_t length = help_text(option->help, text);
+    char value[256], aliases[256];
+    size_t length = strlen(cli_option_words(option, text));
     if (option->group == SPLAT_LINE_GROUP_IGNORED) return text;
-    shown_default(option, value, sizeof value);
-    if (has_long_words(option)) {
-        const char *word = option->metavar;
-        for (size_t n; *word && length < SPLAT_LINE_TEXT_MAX; word += n + (word[n] == '|')) {
-            n = strcspn(word, "|");
-            length += (size_t)snprintf(text + length, SPLAT_LINE_TEXT_MAX - length, "%s%.*s",
-                                       word == option->metavar ? ": " : ", ", (int)n, word);
-        }
-    }
-    if (value[0] && length < SPLAT_LINE_TEXT_MAX)
+    cli_option_default(option, value, sizeof value);
+    cli_option_aliases(option, aliases, sizeof aliases);
+    if (value[0])
         length += (size_t)snprintf(text + length, SPLAT_LINE_TEXT_MAX - length, " [default: %s]", value);
-    const char *separator = " (also ";
-    for (const char *rest = splat_line_next_name(option->aliases, name); rest;
-         rest = splat_line_next_name(rest, name)) {
-        if (length < SPLAT_LINE_TEXT_MAX)
-            length += (size_t)snprintf(text + length, SPLAT_LINE_TEXT_MAX - length, "%s--%s", separator, name);
-        separator = ", ";
-    }
-    if (separator[0] == ',' && length < SPLAT_LINE_TEXT_MAX) snprintf(text + length, SPLAT_LINE_TEXT_MAX - length, ")");
+    if (length < SPLAT_LINE_TEXT_MAX) snprintf(text + length, SPLAT_LINE_TEXT_MAX - length, "%s", aliases);
     return text;
 }

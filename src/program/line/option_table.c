@@ -100,47 +100,46 @@ const splat_line_option splat_line_options[] = {
     {"iteration", 0, "iteration_to_load", MODEL | EXPORT, BASIC(INPUT), INT(model.iteration, -1, INT_MAX),
      "the saved iteration of the model folder; -1: the last", NULL},
     {"ply", 'c', "input_ply,checkpoint_path", TEXTURE, BASIC(INPUT), TEXT(model.ply, "FILE"),
-     "the splat that is bound to the mesh ({splats read})", "that of the folder of -m"},
+     "the splat that is bound to the mesh", "that of the folder of -m"},
     {"ply", 0, "input_ply", (MODEL | EXPORT | ALONE(COARSE)) & ~TEXTURE, BASIC(INPUT), TEXT(model.ply, "FILE"),
-     "a splat instead of the model folder's, in any format that is read ({splats read})", ""},
+     "a splat instead of the model folder's ({splats read})", ""},
     {"mesh", 0, NULL, RENDER, BASIC(INPUT), TEXT(model.mesh_file, "FILE"),
      "draw this mesh ({meshes read}) instead of a splat", ""},
     {"mesh", 0, NULL, SHEET, BASIC(INPUT), TEXT(model.mesh_file, "FILE"),
-     "rows of photo, this mesh ({meshes read}), and the splat of -m or --ply; with -s alone the error of the mesh", ""},
+     "rows of photo, this mesh, and the splat of -m or --ply; with -s alone the error of the mesh", ""},
     {"mesh", 0, NULL, EVAL, BASIC(INPUT), TEXT(model.mesh_file, "FILE"),
-     "measure this mesh ({meshes read}) instead of a splat, over all pixels and over those that it covers", ""},
+     "measure this mesh instead of a splat, over all pixels and over those that it covers", ""},
     {"diffuse_only", 0, NULL, EVAL, ADVANCED(FILTER), FLAG(eval.diffuse_only),
-     "the same colour from all directions: only spherical harmonics of degree 0; the results are named "
-     "ours_<iteration>_diffuseonly", NULL},
+     "only spherical harmonics of degree 0; the results are named ours_<iteration>_diffuseonly", NULL},
     {"texture_filter", 0, NULL, RENDER | EVAL | SHEET, ADVANCED(MESH),
      WORD(mesh_draw.filter, splat_mesh_filter, "trilinear|nearest|anisotropic"),
-     "with --mesh: trilinear: mip maps, as in mesh viewers; nearest: the texel, as in SuGaR's measurements; "
-     "anisotropic: up to 16 trilinear samples along a slanted pixel", NULL},
+     "with --mesh: trilinear: mip maps, as mesh viewers; nearest: the texel, as SuGaR; anisotropic: up to 16 "
+     "samples along a slanted pixel", NULL},
     {"supersampling", 0, NULL, RENDER | EVAL | SHEET, ADVANCED(MESH), INT(mesh_draw.supersampling, 1, 8),
      "with --mesh: samples along each side of a pixel", NULL},
     {"start_checkpoint", 0, NULL, ALONE(TRAIN), STAGE(INPUT), TEXT(run.start_checkpoint, "FILE|latest"),
-     "continue from a checkpoint of the same scene, or from a chkpntN.pth of the published trainers; latest: the "
-     "newest readable one in the model folder", ""},
+     "continue from a checkpoint of the same scene or a chkpntN.pth of the published trainers; latest: the "
+     "model folder's newest readable one", ""},
     {"start_checkpoint", 0, NULL, BENCH, STAGE(INPUT), TEXT(run.start_checkpoint, "FILE"),
      "start from a checkpoint of the same scene, or a chkpntN.pth", ""},
 
     {"ply", 0, "input_ply", BENCH, BASIC(INPUT), TEXT(model.ply, "FILE"),
      "start from this splat instead of the scene's points", ""},
     {"model_path", 'm', NULL, BENCH, BASIC(INPUT), TEXT(model.model_path, "FOLDER"),
-     "start from the splat of a model folder; the scene, its size and its split are the model's unless given", ""},
+     "start from the splat of a model folder, with its scene, size and split", ""},
     {"from_iteration", 0, NULL, BENCH, BASIC(INPUT), INT(bench.from_iteration, 0, INT_MAX),
-     "with -m: the saved iteration; with --ply: the iteration of the splat; else: train up to it first",
+     "the iteration of the splat of -m or --ply; else train up to it first",
      "with -m the last saved one, else 0"},
     {"mode", 0, NULL, BENCH, BASIC(INPUT), CHOICE(bench.mode, "training|data|render"),
-     "run: measure training steps; or decoding and uploading photos; or views of a model (-m or --ply)", NULL},
+     "run: measure training steps, decoding and uploading of photos, or views of a model (-m or --ply)", NULL},
 
     /* output */
     {"output", 'o', NULL, BENCH, BASIC(OUTPUT), TEXT(output.path, "FOLDER|FILE.json"),
      "run: a folder for the JSON and its charts, or the JSON alone; report: a folder for Markdown and HTML", "none"},
     {"max_slowdown", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(bench.max_slowdown, "PERCENT"),
-     "compare: exit with 4 when a candidate takes this much more time an iteration, for example 5%", "none"},
+     "compare: exit with 4 if an iteration takes this much longer, for example 5%", "none"},
     {"quality_tolerance", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(bench.quality_tolerance, "PERCENT"),
-     "compare: exit with 4 when PSNR, SSIM or LPIPS is worse by more than this; report: the tolerance of its verdicts",
+     "compare: exit with 4 if PSNR, SSIM or LPIPS is worse by more; report: the tolerance of its verdicts",
      "compare: none, report: 0.5%"},
     {"model_path", 'm', "result_dir", ALONE(TRAIN), BASIC(OUTPUT), TEXT(model.model_path, "FOLDER"),
      "the model folder to write", "<scene>_output/<experiment name or date_time>"},
@@ -149,7 +148,7 @@ const splat_line_option splat_line_options[] = {
     {"experiment_name", 0, NULL, ALONE(COARSE), ADVANCED(OUTPUT), TEXT(output.experiment_name, "NAME"),
      "the last part of the default model folder", "sugarcoarse_3Dgs..."},
     {"delete_first", 0, NULL, ALONE(TRAIN), ADVANCED(OUTPUT), FLAG(output.delete_first),
-     "delete the contents of the model folder, after the first step; refused if it is no model folder", NULL},
+     "delete the model folder's contents after the first step; another folder is refused", NULL},
     {"output", 'o', "output_path", RENDER, BASIC(OUTPUT), TEXT(output.path, "FOLDER"), "the folder of the pictures",
      "the model folder"},
     {"output", 'o', "output_ply", EXPORT, BASIC(OUTPUT), TEXT(output.path, "FILE"),
@@ -157,39 +156,36 @@ const splat_line_option splat_line_options[] = {
      "with -m: point_cloud_fused.ply next to the input"},
     {"output", 'o', NULL, SHEET, BASIC(OUTPUT), TEXT(output.path, "FILE"), "the PNG or JPEG to write", ""},
     {"spz_version", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(export.spz_version, "3|4"),
-     "version of SPZ files: 3, which most viewers read, or 4, which is newer; y points up in both, and down "
-     "in a PLY", NULL},
+     "version of SPZ files; most viewers read 3", NULL},
     {"fused", 0, NULL, EXPORT, BASIC(OUTPUT), FLAG(export.fused),
      "bake the 3D filter into scales and opacities, for other viewers",
      "True with -m, False with --ply"},
     {"bboxmin", 'b', NULL, EXPORT, STAGE(OUTPUT), TEXT(surface.bbox_min, "X,Y,Z"),
-     "remove Gaussians with centres outside of a box in the world: its lower corner, as for mesh", ""},
+     "lower corner of a box in the world; Gaussians with centres outside are removed", ""},
     {"bboxmax", 'B', NULL, EXPORT, STAGE(OUTPUT), TEXT(surface.bbox_max, "X,Y,Z"), "upper corner of that box", ""},
     {"up_axis", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(export.up_axis, "x|y|z|-x|-y|-z"),
-     "turn the splat, colours included, until this axis points up", "the scene's"},
+     "turn the splat until this axis points up", "the scene's"},
     {"scene_up", 0, NULL, EXPORT, ADVANCED(OUTPUT), CHOICE(export.scene_up, "x|y|z|-x|-y|-z"),
      "the axis that points up in the scene; COLMAP's scenes mostly -y, Blender's z", NULL},
     {"scale", 0, NULL, EXPORT, BASIC(OUTPUT), DOUBLE(export.scale, 1e-9, 1e9),
      "scale the splat by this factor, about the origin", NULL},
     {"views", 0, NULL, SHEET, BASIC(OUTPUT), INT(sheet.n_views, 1, 1000), "rows: evenly spread test views", NULL},
     {"what", 0, NULL, RENDER, BASIC(OUTPUT), TEXT(render.what, "LIST"),
-     "the pictures to write of each view, separated by commas: rgb (renders and photos), depth (16-bit PNG, PFM), "
-     "median (the depth where half of the light is gone), normal, alpha, density (Gaussians blended a pixel); with "
-     "--mesh: rgb (colours of the vertices), depth, normal, shaded (gray faces in the light of a lamp at the camera, "
-     "backs in red)",
+     "pictures of each view, separated by commas: rgb (renders and photos), depth (16-bit PNG, PFM), median "
+     "(depth at half of the light), normal, alpha, density (Gaussians blended a pixel); with --mesh: rgb, "
+     "depth, normal, shaded (gray faces, backs in red)",
      "rgb"},
     {"exposure", 0, NULL, RENDER, BASIC(OUTPUT), CHOICE(render.exposure, "neutral|own"),
-     "colours of the train views: neutral: as the splat is; own: as their photos were exposed (exposure.json of train "
-     "--exposure)", NULL},
+     "colours of the train views: neutral, or own: as train --exposure found them (exposure.json)", NULL},
     {"skip_train", 0, NULL, RENDER, BASIC(OUTPUT), FLAG(render.skip_train), "leave the train views out", NULL},
     {"random_views", 0, NULL, RENDER, BASIC(OUTPUT), COUNT(render.random_views.n, 1, 1000000),
-     "instead of the scene's views: N novel ones between neighbouring training cameras, with their poses as "
-     "transforms.json and in sparse/0", ""},
+     "instead: N novel views between neighbouring training cameras, with poses as transforms.json and "
+     "sparse/0", ""},
     {"path", 0, "camera_path", RENDER, BASIC(OUTPUT), TEXT(render.camera_path, "FILE"),
-     "instead of the scene's views: pictures (of the splat, or --mesh) along a camera path that was saved in the "
-     "viewer's page, as PNGs in the folder of -o, or as a film, by ffmpeg, if the name ends in .mp4", ""},
+     "instead: pictures along a camera path saved in the viewer's page, as PNGs in the folder of -o, or as a "
+     "film (by ffmpeg) if -o ends in .mp4", ""},
     {"perturb", 0, NULL, RENDER, ADVANCED(OUTPUT), TEXT(render.perturb, "T,R"),
-     "with --random_views: deviation of the position, in distances to the nearest camera, and of the rotation, in "
+     "with --random_views: deviation of the position, in distances to the nearest camera, and rotation, in "
      "degrees", "0.1,2"},
     {"seed", 0, NULL, RENDER, BASIC(OUTPUT), SEED(render.random_views.seed),
      "for --random_views: the same seed gives the same views", NULL},
@@ -200,7 +196,7 @@ const splat_line_option splat_line_options[] = {
 
     /* cameras of photos */
     {"output", 'o', "output_dir", CAMERAS, BASIC(OUTPUT), TEXT(output.path, "SCENE"),
-     "the scene to write; after an interruption the same command continues", ""},
+     "the scene to write; the same command continues after an interruption", ""},
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(cameras, __VA_ARGS__)
 #include "splatsmith/cameras_options.def"
 
@@ -208,30 +204,29 @@ const splat_line_option splat_line_options[] = {
 
     /* the options of training: before and after these, as the help lists them, what the command line adds */
     {"vram_limit", 0, "memory_limit,max_vram", WORK, BASIC(MEMORY), LIMIT(machine.vram_limit, "SIZE|PERCENT|max"),
-     "keep GPU memory below this, with the driver's context (8G, 500M, 80%, max: the free memory); on the CPU backend "
-     "the program's own arrays count. The program chooses and reports the cheapest ways",
+     "keep GPU memory, with the driver's context, below this (8G, 500M, 80%, max: the free memory) in the "
+     "cheapest ways; on the CPU backend the program's arrays count",
      "none"},
     {"regularization_type", 'r', "regularization", COARSE, BASIC(SURFACE),
      CHOICE(coarse.regularization, "dn_consistency|density|sdf|multiview"),
-     "the losses that lay Gaussians on surfaces: density (their density is that of flat, opaque Gaussians); "
-     "dn_consistency (the same, and normals that agree with the depth); sdf (their distances are those to the rendered "
-     "depth); multiview (flat Gaussians, normals that agree with the depth, and depth and photos that agree between "
-     "views)",
+     "losses that lay Gaussians on surfaces: density: that of flat, opaque Gaussians; dn_consistency: the "
+     "same, and normals that agree with the depth; sdf: distances to the rendered depth; multiview: flat "
+     "Gaussians, normals that agree with the depth, depth and photos that agree between views",
      NULL},
     {"coarse_iterations", 0, NULL, COARSE, ADVANCED(SURFACE), INT(coarse.iterations, 1, 1e8),
-     "last iteration of this stage, which begins at 7000 for any splat; 23000 is long. With -i above 7000 and N above "
-     "that iteration, the steps between are made", NULL},
+     "last iteration of this stage, which begins at 7000 for any splat (with -i above 7000 and N above that, "
+     "at -i)", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", ALONE(STEPS), BASIC(DENSITY),
      CHOICE(training.strategy, strategies + 1),
-     "density control: default draws Gaussians by their gradients and splits them along their longest axis, up to a "
-     "budget that the photos decide; fast is the same in half the steps, up to 330K; high the same in 40,000 steps; "
-     "classic clones, splits and removes them as published; mcmc keeps a fixed number, moves those that are not seen "
-     "to where others are, and shakes those that are hardly seen", NULL},
+     "density control: default draws Gaussians by their gradients and splits them along their longest axis, "
+     "up to a budget by the photos; fast: in half the steps, up to 330K; high: in 40,000 steps; classic: "
+     "clones, splits and removes them as published; mcmc: keeps a fixed number and moves those that are not "
+     "seen", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", PIPELINE, BASIC(DENSITY),
      CHOICE(training.strategy, strategies + 1),
      "density control of the first stage, as for train", "classic: what meshes were measured with"},
     {"quality", 0, NULL, STEPS, STAGE(DENSITY), CHOICE(training.quality, "normal|high"),
-     "high: better figures in more time; the same as --strategy high", NULL},
+     "high: the same as --strategy high", NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, level, group, help, fallback)        \
     LIBRARY_LINE(train, name, field, kind, letter, aliases, commands, level, group, help, fallback)
 #define SPLAT_TRAIN_SHORTHAND(name, commands, level, group, help)                                                      \
@@ -244,20 +239,20 @@ const splat_line_option splat_line_options[] = {
     {"warmup", 0, NULL, BENCH, BASIC(TRAINING), INT(bench.options.warmup, 0, 1e8),
      "steps, or views, before the measurement", NULL},
     {"width", 0, NULL, BENCH, ADVANCED(SCENE), INT(bench.width, 1, 65500),
-     "with --mode render and --height: pixels of the views, with the field of view of the scene's", "the scene's"},
+     "with --mode render and --height: pixels of the views", "the scene's"},
     {"height", 0, NULL, BENCH, ADVANCED(SCENE), INT(bench.height, 1, 65500), "see --width", "the scene's"},
     {"label", 0, NULL, BENCH, BASIC(OUTPUT), TEXT(bench.label, "NAME"),
-     "run: the name of the result in compare and report, instead of its folder", "the name of its folder"},
+     "run: the name of the result in compare and report", "the name of its folder"},
     {"notes", 0, NULL, BENCH, ADVANCED(OUTPUT), TEXT(bench.notes, "TEXT"),
-     "run: a sentence that is kept with the result and printed by report", "none"},
+     "run: a sentence that report prints", "none"},
     {"stages", 0, NULL, BENCH, BASIC(TRAINING), FLAG(bench.options.stages),
-     "then up to 300 more steps, with each stage timed and compared with its limit", "True"},
+     "then time each stage in up to 300 more steps", "True"},
     {"eval_only", 0, NULL, ALONE(TRAIN), ADVANCED(TRAINING), FLAG(training.eval_only),
      "no training: measure the last saved iteration of the model folder", NULL},
 
     /* filter */
     {"kernel_size", 'k', NULL, (MODEL | ALONE(COARSE)) & ~TEXTURE, ADVANCED(FILTER), REAL(train.kernel_size, 0, 100),
-     "variance of the 2D filter, in square pixels", "the model's"},
+     "variance of the 2D filter, as for train", "the model's"},
     {"render_mode", 0, NULL, MODEL & ~TEXTURE, ADVANCED(FILTER), CHOICE(model.render_mode, "auto|mip|classic"),
      "mip: the 2D Mip filter; classic: 3DGS's fixed dilation; auto: the mode of the PLY's training", NULL},
 
@@ -267,7 +262,7 @@ const splat_line_option splat_line_options[] = {
     {"iteration", 'i', "iteration_to_load", ALONE(COARSE), BASIC(INPUT), INT(model.iteration, -1, INT_MAX),
      "its saved iteration; -1: the last", NULL},
     {"start_checkpoint", 0, "resume_checkpoint", ALONE(COARSE), STAGE(INPUT), TEXT(run.start_checkpoint, "FILE|latest"),
-     "continue from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
+     "continue from a checkpoint of this stage; latest: the output folder's newest readable one", ""},
     {"output", 'o', "output_dir", ALONE(COARSE), BASIC(OUTPUT), TEXT(output.path, "FOLDER"),
      "the model folder to write", "<model>_mesh/<experiment name or sugarcoarse_3Dgs...>"},
     {"export_ply", 0, NULL, COARSE, ADVANCED(OUTPUT), FLAG(coarse.export_ply),
@@ -279,16 +274,16 @@ const splat_line_option splat_line_options[] = {
     {"mesh", 'm', "mesh_path", REFINE, BASIC(INPUT), TEXT(model.mesh_file, "FILE|FOLDER"),
      "the mesh to begin with ({meshes read}); with --deform the folder of a refinement", ""},
     {"gs_output_dir", 'c', "checkpoint_path", REFINE, BASIC(INPUT), TEXT(model.gs_output_dir, "FOLDER|FILE"),
-     "the splat that the mesh was made of ({splats read}): gives its colours to a mesh without colours; a model folder "
-     "also gives the scene, the size of its photos and its split, too",
+     "the splat of the mesh, for the colours of a mesh without colours; a model folder also gives the scene, "
+     "its size and its split",
      "none: such a mesh is grey"},
     {"iteration", 'i', "iteration_to_load", REFINE, BASIC(INPUT), INT(model.iteration, -1, INT_MAX),
      "the saved iteration of -c, with --deform of -m; -1: the last", NULL},
     {"start_checkpoint", 0, "resume_checkpoint", REFINE, STAGE(INPUT), TEXT(run.start_checkpoint, "FILE|latest"),
-     "continue from a checkpoint of this stage; latest: the newest readable one in the output folder", ""},
+     "continue from a checkpoint of this stage; latest: the output folder's newest readable one", ""},
     {"deform", 0, "edited_mesh", REFINE, BASIC(INPUT), TEXT(refine.deform, "FILE"),
-     "train nothing: the Gaussians of a refinement follow this edited mesh, with the same vertices and faces in the "
-     "same order, and -o names the splat to write ({splats written})", ""},
+     "train nothing: the Gaussians of a refinement follow this edited mesh, with the same vertices and faces "
+     "in order; -o names the splat to write", ""},
     {"output", 'o', "output_dir", REFINE, BASIC(OUTPUT), TEXT(output.path, "FOLDER|FILE"),
      "the model folder to write; with --deform the file", "<model>_mesh/sugarfine_..., without -c <scene>_output/..."},
     {"experiment_name", 0, NULL, REFINE, ADVANCED(OUTPUT), TEXT(output.experiment_name, "NAME"),
@@ -298,13 +293,13 @@ const splat_line_option splat_line_options[] = {
     {"refinement_time", 0, NULL, REFINE | PIPELINE, BASIC(TRAINING), CHOICE(refine.time, "short|medium|long"),
      "2000, 7000 or 15000 steps", ""},
     {"random_background", 0, NULL, REFINE, ADVANCED(TRAINING), FLAG(train.random_background),
-     "a random background colour in each step, so that the surface becomes opaque", "True"},
+     "a random background colour in each step, for an opaque surface", "True"},
     {"gaussians_per_triangle", 'g', "n_gaussians_per_surface_triangle", REFINE | PIPELINE, STAGE(SURFACE),
      CHOICE(refine.gaussians_per_triangle, "1|3|4|6"), "Gaussians bound to each triangle", "1"},
     {"normal_consistency_factor", 'n', NULL, REFINE, ADVANCED(SURFACE),
      REAL(train.refine.normal_consistency_factor, 0, 1e3), "weight of the normals of neighbouring triangles", NULL},
     {"render_mode", 0, NULL, REFINE, ADVANCED(FILTER), CHOICE(model.render_mode, "auto|classic|mip"),
-     "classic: 3DGS's fixed dilation, which leaves no gaps where triangles are smaller than pixels; mip: the 2D Mip "
+     "classic: 3DGS's fixed dilation, without gaps between triangles smaller than pixels; mip: the 2D Mip "
      "filter; auto: classic", NULL},
     {"kernel_size", 'k', NULL, REFINE, ADVANCED(FILTER), REAL(train.kernel_size, 0, 100),
      "with --render_mode mip: variance of the 2D filter, in square pixels", NULL},
@@ -345,7 +340,7 @@ const splat_line_option splat_line_options[] = {
     {"fragmentation", 0, NULL, WORK, ADVANCED(MEMORY), CHOICE(machine.fragmentation, "aggressive|normal|minimal"),
      "how eagerly unused memory goes back to the driver", NULL},
     {"gaussians", 0, NULL, PLAN, BASIC(MEMORY), COUNT(plan.n_gaussians, 0, 4e9),
-     "number of Gaussians to plan for; 0: --target_gaussian_count, or an estimate from the scene's points", NULL},
+     "Gaussians to plan for; 0: --target_gaussian_count, or an estimate by the scene's points", NULL},
     {"gaussians", 0, NULL, BENCH, BASIC(MEMORY), COUNT(plan.n_gaussians, 0, 4e9),
      "split Gaussians until there are N before measuring; 0: do not split", NULL},
     {"device_memory", 0, NULL, PLAN, BASIC(MEMORY), LIMIT(plan.device_memory, "SIZE"),
@@ -356,24 +351,22 @@ const splat_line_option splat_line_options[] = {
 
     /* mesh */
     {"output", 'o', "mesh_output,mesh_output_dir", MESH_ALONE, BASIC(OUTPUT), TEXT(output.path, "FILE,...|FOLDER"),
-     "the meshes to write: {meshes written}, several separated by commas; with several levels the names get _level03 "
-     "and so on; for a FOLDER mesh.ply and SuGaR's name, if there is one", "mesh/iteration_N in the model folder"},
+     "the meshes to write: {meshes written}, several separated by commas; for a FOLDER mesh.ply and SuGaR's "
+     "name; several levels add _level03 and so on", "mesh/iteration_N in the model folder"},
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(mesh, __VA_ARGS__)
 #include "splatsmith/mesh_options.def"
     {"use_marching_cubes", 0, NULL, MESH, ADVANCED(MESH), FLAG(surface.use_marching_cubes),
      "the same as --method marching_cubes", NULL},
     {"surface_level", 'l', "surface_levels", MESH, STAGE(MESH), TEXT(surface.levels, "X,..."),
-     "level, marching_cubes: the density of the surface, above 0 and below 1; several, separated by commas, make a "
-     "mesh each", "0.3"},
+     "level, marching_cubes: the density of the surface, above 0 and below 1; each of several makes a mesh", "0.3"},
     {"use_centers_to_extract_mesh", 0, NULL, MESH, ADVANCED(MESH), FLAG(surface.use_centers),
      "the same as --points centers", NULL},
     {"use_vanilla_3dgs", 0, NULL, MESH, ADVANCED(MESH), FLAG(surface.use_vanilla_3dgs),
      "the splat has no coarse training; this changes only SuGaR's file name", NULL},
     {"remove_floaters", 0, NULL, MESH | EXPORT, STAGE(MESH), FLAG(surface.remove_floaters),
-     "first remove Gaussians in free space: at least three training views, and more than see them on a surface, look "
-     "through them at a surface on which views agree", NULL},
+     "first remove Gaussians in free space, through which three or more training views see a surface", NULL},
     {"min_views", 0, NULL, EXPORT, BASIC(OUTPUT), INT(export.min_views, 0, 100000),
-     "remove Gaussians that fewer training views show (in some pixel with at least 1/255 of its light); 0: none", NULL},
+     "remove Gaussians that fewer training views show (at least 1/255 of a pixel's light); 0: none", NULL},
     {"bboxmin", 'b', NULL, MESH | REFINE, STAGE(MESH), TEXT(surface.bbox_min, "X,Y,Z"),
      "lower corner of the foreground, in the world; with --background False the mesh ends there",
      "the scene's extent around the cameras"},
@@ -399,8 +392,8 @@ const splat_line_option splat_line_options[] = {
     {"checkpoint_iterations", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING), INTS(run.checkpoint_iterations),
      "write a checkpoint for --start_checkpoint after these steps", ""},
     {"checkpoint_interval", 0, NULL, TRAIN | COARSE | REFINE, BASIC(SAVING), INT(run.checkpoint_interval, 0, INT_MAX),
-     "write a checkpoint every N steps and keep the newest two; 0: none; if two in a row cannot be written, the run "
-     "ends with exit code 3", NULL},
+     "write a checkpoint every N steps and keep the newest two; 0: none; two failures in a row end the run "
+     "with code 3", NULL},
     {"enable_lpips", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, STAGE(SAVING), FLAG(lpips.enable),
      "also measure LPIPS, if its weights are found", "True, but for trainings with --vram_limit"},
     {"lpips_net", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, ADVANCED(SAVING),
@@ -409,7 +402,7 @@ const splat_line_option splat_line_options[] = {
 
        {"lpips_weights", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, ADVANCED(SAVING),
      TEXT(lpips.options.weights, "PATH"),
-     "weights of LPIPS: a safetensors file, or a folder of them (splatsmith-lpips-convert makes them)",
+     "weights of LPIPS: a safetensors file or a folder (of splatsmith-lpips-convert)",
      "SPLATSMITH_LPIPS_WEIGHTS"},
 
        {"lpips_normalize", 0, NULL, TRAIN | COARSE | REFINE | EVAL | BENCH, ADVANCED(SAVING),
@@ -421,14 +414,14 @@ const splat_line_option splat_line_options[] = {
      CHOICE(run.tensorboard_tags, "default|upstream"),
      "names of the curves: default has all, upstream has those of the published trainer", NULL},
     {"report", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(SAVING), FLAG(run.report),
-     "write report.html when the run ends: curves, views, memory, times, settings; and history.jsonl meanwhile",
+     "write report.html when the run ends, and history.jsonl meanwhile",
      "True"},
     {"profile_tensors", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MEMORY), FLAG(run.profile_tensors),
-     "profile memory by category: a log and JSON lines in profiles/ of the model folder, and TensorBoard", NULL},
+     "profile memory by category, in profiles/ of the model folder and TensorBoard", NULL},
     {"profile_interval", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MEMORY), SIZE(run.profile_interval, 1, INT_MAX),
      "with --profile_tensors: iterations from sample to sample", NULL},
     {"snapshot_iterations", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MEMORY), INTS(run.snapshot_iterations),
-     "write the list of all memory blocks after these iterations, as JSON in profiles/", ""},
+     "list all memory blocks after these iterations, as JSON in profiles/", ""},
     {"folder", 0, NULL, PROFILE, BASIC(INPUT), TEXT(profile.folder, "OUT"),
      "with latest: where the runs are", "the current folder"},
     {"svg", 0, NULL, PROFILE, BASIC(OUTPUT), TEXT(profile.svg, "FILE"),
@@ -441,7 +434,7 @@ const splat_line_option splat_line_options[] = {
 
     /* machine */
     {"data_device", 0, NULL, STEPS | COARSE | REFINE, ADVANCED(MACHINE), CHOICE(training.data_device, "cuda|cpu"),
-     "on a GPU: keep the training photos in its memory when they fit easily (cuda), or upload one a step (cpu)", NULL},
+     "on a GPU: keep training photos in its memory if they fit easily (cuda), or upload one a step (cpu)", NULL},
     {"backend", 0, NULL, WORK, BASIC(MACHINE), CHOICE(machine.context.backend, "auto|cpu|cuda"),
      "where to compute", "auto"},
     {"gpu", 0, NULL, WORK, BASIC(MACHINE), INT(machine.context.gpu, 0, 1023), "which GPU", NULL},
@@ -453,23 +446,22 @@ const splat_line_option splat_line_options[] = {
      "instruction set of the CPU", "auto"},
 
     {"gpus", 0, NULL, TRAIN | COARSE | BENCH | PLAN, STAGE(MACHINE), TEXT(machine.gpus, "N|all"),
-     "train on N GPUs of this host, from --gpu on: each has a part of the Gaussians, and a step trains on N photos "
-     "(with --backend cpu N threads stand for GPUs; mpirun -n N starts processes instead); pipeline: its stages train "
-     "and coarse; plan: the memory of each of N", NULL},
+     "train on N GPUs of this host, from --gpu on, with N photos a step (with --backend cpu: N threads; "
+     "mpirun -n N: processes); pipeline: its stages train and coarse; plan: the memory of each", NULL},
 
     /* view */
     {"port", 0, "viewer", VIEW, BASIC(MACHINE), INT(viewer.port, 0, 65535),
      "the port of the page; 0: any free port", "8080, or the next one that is not busy"},
     {"viewer", 0, NULL, TRAIN | COARSE | REFINE, BASIC(MACHINE), PORT(page.port, "8080"),
-     "show the splat in a browser while it is trained, at this port (0: any free port; without a port: 8080, or the "
-     "next free one)",
+     "show the splat in a browser during the training, at this port (0: any free one; without a port: 8080 "
+     "or the next free one)",
      "not shown"},
     {"sibr", 0, NULL, VIEW | TRAIN | COARSE | REFINE, ADVANCED(MACHINE), PORT(viewer.sibr_port, "6009"),
-     "listen for the network viewers of the original 3D Gaussian splatting (SIBR), at this port (0: any free port; "
-     "without a port: 6009, or the next free one); their protocol has no token: everyone who reaches the port may look "
-     "and hold the training", "not listened for"},
+     "listen for the original network viewers (SIBR) at this port (0: any free one; without a port: 6009 or "
+     "the next free one); without a token: everyone who reaches the port may look and hold the training",
+     "not listened for"},
     {"viewer_budget", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MACHINE), DOUBLE(page.budget, 0.1, 100),
-     "percent of the training time for pictures of --viewer and --sibr while a client looks", NULL},
+     "percent of the training time for pictures while a client looks", NULL},
     {"viewer_stay", 0, NULL, ALONE(TRAIN | COARSE | REFINE), ADVANCED(MACHINE), FLAG(page.stay),
      "continue to show the splat after the training, until Ctrl-C",
      "True in a terminal where a page is open at the end, or none ever was; else False"},
@@ -491,14 +483,14 @@ const splat_line_option splat_line_options[] = {
     /* general */
     {"quiet", 'q', NULL, TALKING, BASIC(GENERAL), FLAG(general.quiet), "print nothing but errors", NULL},
     {"reference", 0, "ground_truth", MESH_REPORT, BASIC(INPUT), TEXT(mesh_report.options.reference, "FILE"),
-     "the true surface, a mesh or points ({meshes read}): measure distances to it and from it; distances to points are "
-     "longer by the gaps between points", ""},
+     "the true surface, a mesh or points ({meshes read}): measure distances to it and from it; to points "
+     "they are longer by the gaps between points", ""},
     {"reference_points", 0, NULL, MESH_REPORT, BASIC(INPUT), TEXT(mesh_report.options.reference_points, "FILE"),
-     "points of the true surface that the mesh must reach, such as those visible in photos: completeness counts these "
-     "points, in all and for each value of a property subset; precision still uses --reference", ""},
+     "points of the true surface that the mesh must reach: completeness counts them, in all and for each "
+     "value of a property subset; precision uses --reference", ""},
     {"reference_margin", 0, NULL, MESH_REPORT, ADVANCED(INPUT), DOUBLE(mesh_report.options.reference_margin, -1, 1e6),
-     "compare the mesh inside the reference's box, grown on every side by this part of its diagonal, so that a sky "
-     "that the reference lacks does not count; -1: all of the mesh", NULL},
+     "compare the mesh inside the reference's box, grown on every side by this part of its diagonal; -1: all "
+     "of the mesh", NULL},
     {"samples", 0, NULL, MESH_REPORT, BASIC(GENERAL), COUNT(mesh_report.options.n_samples, 1, 1e9),
      "points drawn on the surfaces for the distances", NULL},
     {"seed", 0, NULL, MESH_REPORT, BASIC(GENERAL), SEED(mesh_report.options.seed), "of those points", NULL},
@@ -522,7 +514,7 @@ const splat_line_option splat_line_options[] = {
     {"sample_more_highres", 0, NULL, MODEL | EXPORT, IGNORED_FLAG, "only training chooses views", NULL},
     {"batch_views", 0, NULL, TRAIN | COARSE, IGNORED_FLAG, "several GPUs or processes always have a photo each", NULL},
     {"split_views", 0, NULL, TRAIN | COARSE | BENCH, IGNORED_FLAG,
-     "photos are no longer split: several GPUs or processes have a photo each", NULL},
+     "several GPUs or processes always have a photo each", NULL},
     {"optimizer_type", 0, NULL, TRAIN, ADVANCED(IGNORED), CHOICE(general.ignored_text, "default"),
      "Adam is the only one", NULL},
     {"kernel_size", 'k', NULL, EXPORT, IGNORED_TEXT("X"), "the splat's file has its 3D filter", NULL},
@@ -546,7 +538,7 @@ const splat_line_option splat_line_options[] = {
      "NaN and infinity always stop the training with an error", NULL},
     {"disable_viewer", 0, NULL, TRAIN, IGNORED_FLAG, "viewers are off unless --viewer or --sibr asks for them", NULL},
     {"position_lr_delay_mult", 0, NULL, STEPS | COARSE | REFINE, IGNORED_TEXT("X"),
-     "the rate of the means has no delayed start, in the published trainers neither", NULL},
+     "the rate of the means has no delayed start", NULL},
     {"ip", 0, NULL, TRAIN, IGNORED_TEXT("ADDRESS"), "for SIBR's network viewer: --sibr_host", NULL},
     {"port", 0, NULL, TRAIN, IGNORED_TEXT("N"), "for SIBR's network viewer, which --sibr listens for", NULL},
 };
