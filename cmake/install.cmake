@@ -1,8 +1,14 @@
 # The files of `cmake --install`, and the documents that the program prints about itself: a man page, one for each of its
 # commands (tests/check_install.sh compares them with `splatsmith --help`), and the completion.
 
-set(splatsmith_commands cameras train eval render export contact-sheet bench coarse mesh refine pipeline plan sample info
-  view monitor profile texture mesh-report help)
+set(splatsmith_table ${CMAKE_SOURCE_DIR}/src/program/line/commands.def)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${splatsmith_table})
+file(STRINGS ${splatsmith_table} splatsmith_rows REGEX "^COMMAND\\([A-Z]")
+list(FILTER splatsmith_rows EXCLUDE REGEX "HIDDEN")
+foreach(row ${splatsmith_rows})
+  string(REGEX REPLACE "^[^\"]*\"([a-z-]+)\".*$" "\\1" command ${row})
+  list(APPEND splatsmith_commands ${command})
+endforeach()
 set(splatsmith_man ${CMAKE_BINARY_DIR}/man/splatsmith.1)
 set(splatsmith_print_pages COMMAND splatsmith man > ${splatsmith_man})
 foreach(command ${splatsmith_commands})
