@@ -357,6 +357,9 @@ def write_options(parser: Parser) -> str:
            "from . import _c",
            "",
            "PathLike = Union[str, \"os.PathLike[str]\"]",
+           "",
+           "# The density strategies.",
+           f"STRATEGIES = ({', '.join(strategies())})",
            ""]
     for name, fields in parser.structs.items():
         if not fields or fields[0] != ("size", "c_size_t") or not name.endswith(("_options", "_job")):
@@ -383,6 +386,12 @@ def write_options(parser: Parser) -> str:
             out += wrap(line)
     out += ["}", ""]
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(out))
+
+
+def strategies() -> List[str]:
+    """The words of the table of density strategies, in quotes."""
+    table = (ROOT / "src" / "engine" / "train" / "density" / "strategies.def").read_text(encoding="utf-8")
+    return [f'"{word}"' for word in re.findall(r"^SPLAT_STRATEGY\((\w+)", table, re.M)]
 
 
 def python_type(field: str, kind: str, enum: Optional[str]) -> Optional[str]:

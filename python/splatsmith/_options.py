@@ -10,6 +10,9 @@ from . import _c
 
 PathLike = Union[str, "os.PathLike[str]"]
 
+# The density strategies.
+STRATEGIES = ("default", "fast", "high", "classic", "mcmc")
+
 
 class ContextOptions(TypedDict, total=False):
     backend: PathLike

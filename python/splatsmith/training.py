@@ -5,6 +5,7 @@ from ctypes import byref
 from typing import TYPE_CHECKING, Any, Callable, Iterator, List, NamedTuple, Optional, Union
 
 from . import _c, _native
+from ._options import STRATEGIES
 from .context import open_handle, record
 from .errors import ArgumentError
 from .model import Metrics, Model
@@ -63,9 +64,9 @@ class Trainer:
         for step in Trainer(scene, iterations=7000):
             print(step.iteration, step.loss)
 
-    strategy: how Gaussians come and go: "default", "fast", "high", "classic" or "mcmc". regularization: coarse training with
-    losses of the surface, "density", "sdf", "dn_consistency" or "multiview"; begin with start_coarse then. Options:
-    those of splat_train_options and of `splatsmith train`; of regularization those of splat_coarse_options, too.
+    strategy: how Gaussians come and go, as --strategy of `splatsmith train`. regularization: coarse training with losses of
+    the surface, "density", "sdf", "dn_consistency" or "multiview"; begin with start_coarse then. Options: those of
+    splat_train_options and of `splatsmith train`; of regularization those of splat_coarse_options, too.
     """
 
     def __init__(self, scene: Scene, strategy: Optional[str] = None, regularization: Optional[Union[str, int]] = None,
@@ -82,7 +83,7 @@ class Trainer:
         else:
             found = library.splat_strategy_find(strategy.encode()) if strategy is not None else None
             if strategy is not None and not found:
-                raise ArgumentError(f"strategy must be one of default, fast, high, classic, mcmc, not {strategy!r}")
+                raise ArgumentError(f"strategy must be one of {', '.join(STRATEGIES)}, not {strategy!r}")
             library.splat_train_options_init_strategy_sized(byref(struct), size, found)
             if "iterations" in options:
                 library.splat_train_options_set_steps(byref(struct), int(options["iterations"]))

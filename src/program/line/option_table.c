@@ -37,7 +37,12 @@
 
 /* The names of the density strategies, a bar before each. */
 static const char strategies[] = ""
-#define SPLAT_STRATEGY(word, table) "|" #word
+#define SPLAT_STRATEGY(word, table, help) "|" #word
+#define SPLAT_FORMER_STRATEGY(table)
+#include "train/density/strategies.def"
+    ;
+static const char strategies_help[] = "density control"
+#define SPLAT_STRATEGY(word, table, help) "; " #word ": " help
 #define SPLAT_FORMER_STRATEGY(table)
 #include "train/density/strategies.def"
     ;
@@ -217,11 +222,7 @@ const splat_line_option splat_line_options[] = {
      "last iteration of this stage, which begins at 7000 for any splat (with -i above 7000 and N above that, "
      "at -i)", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", ALONE(STEPS), BASIC(DENSITY),
-     CHOICE(training.strategy, strategies + 1),
-     "density control: default draws Gaussians by their gradients and splits them along their longest axis, "
-     "up to a budget by the photos; fast: in half the steps, up to 330K; high: in 40,000 steps; classic: "
-     "clones, splits and removes them as published; mcmc: keeps a fixed number and moves those that are not "
-     "seen", NULL},
+     CHOICE(training.strategy, strategies + 1), strategies_help, NULL},
     {"strategy", 0, "densification_strategy,strategy_type", PIPELINE, BASIC(DENSITY),
      CHOICE(training.strategy, strategies + 1),
      "density control of the first stage, as for train", "classic: what meshes were measured with"},

@@ -10,7 +10,7 @@ static const struct {
     const char *word; /* NULL: of checkpoints alone */
     const splat_strategy *strategy;
 } strategies[] = {
-#define SPLAT_STRATEGY(word, table) {#word, &splat_strategy_##table},
+#define SPLAT_STRATEGY(word, table, help) {#word, &splat_strategy_##table},
 #define SPLAT_FORMER_STRATEGY(table) {NULL, &splat_strategy_##table},
 #include "train/density/strategies.def"
 };

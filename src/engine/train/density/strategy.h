@@ -36,7 +36,7 @@ struct splat_strategy {
     splat_status (*check)(const splat_train_options *options, splat_error *error);
 };
 
-#define SPLAT_STRATEGY(word, table) extern const splat_strategy splat_strategy_##table;
+#define SPLAT_STRATEGY(word, table, help) extern const splat_strategy splat_strategy_##table;
 #define SPLAT_FORMER_STRATEGY(table) extern const splat_strategy splat_strategy_##table;
 #include "train/density/strategies.def"
 
