@@ -2,6 +2,7 @@
 #include "sample/sample_objects.h"
 
 #include "sample/sample_dice.h"
+#include "sample/sample_light.h"
 
 static const double pi = 3.14159265358979323846;
 

@@ -2,6 +2,7 @@
 #include "sample/sample_room.h"
 
 #include "sample/sample_dice.h"
+#include "sample/sample_light.h"
 
 static const double pi = 3.14159265358979323846;
 static const double half_x = 3, half_z = 2, room_height = 3;

@@ -13,6 +13,7 @@
 #include "sample/sample_basic.h"
 #include "sample/sample_dice.h"
 #include "sample/sample_known.h"
+#include "sample/sample_light.h"
 #include "sample/sample_objects.h"
 #include "sample/sample_options.h"
 #include "sample/sample_room.h"

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/reader.h" /* refuses big-endian hosts: floats are written as they stand in memory */
 #include "sample/sample_dice.h"
+#include "sample/sample_light.h"
 
 #include <stdlib.h>
 #include <string.h>
