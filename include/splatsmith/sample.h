@@ -14,9 +14,10 @@ extern "C" {
 typedef enum splat_sample_scene {
     SPLAT_SAMPLE_SCENE_BASIC,   /* small, for trying: a ball, a box, a torus, a hoop on a pole */
     SPLAT_SAMPLE_SCENE_OBJECTS, /* things, rods and a plate on a ground of 4 x 4, half textured and half plain */
-    SPLAT_SAMPLE_SCENE_ROOM     /* a furnished room of 6 x 4, 3 high, with painted walls, from inside */
+    SPLAT_SAMPLE_SCENE_ROOM,    /* a furnished room of 6 x 4, 3 high, with painted walls, from inside */
+    SPLAT_SAMPLE_SCENE_STREET   /* a house, posts, a tree, a car; far hills under a sky at infinity */
 } splat_sample_scene;
-#define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room"
+#define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room|street"
 
 /* The camera model of the pictures: a pinhole, or one of COLMAP's that distort, in the order of its numbers;
  * EQUIRECTANGULAR panoramas; WIDE_FISHEYE is OPENCV_FISHEYE with 180 degrees over the width. */
@@ -62,7 +63,8 @@ splat_status splat_sample_options_set(splat_sample_options *options, const char 
 void splat_sample_options_choose(splat_sample_options *options, splat_sample_scene scene);
 /* Writes a ray-traced COLMAP scene (images/, sparse/0 in binary and text) and ground_truth.ply to `folder`, which must
  * be absent or empty. With blobs it also writes masks/, with exposure_spread the gains (ground_truth_exposure.json),
- * and for OBJECTS and ROOM, which need three cameras, ground_truth_mesh.ply (docs/files.md). Errors: ARGUMENT, IO. */
+ * and for scenes other than BASIC, which need three cameras, ground_truth_mesh.ply (docs/files.md). Errors: ARGUMENT,
+ * IO. */
 splat_status splat_sample_write(splat_context *context, const char *folder, const splat_sample_options *options,
                                 splat_error *error);
 

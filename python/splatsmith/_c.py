@@ -396,6 +396,7 @@ class SampleScene(IntEnum):
     BASIC = 0
     OBJECTS = 1
     ROOM = 2
+    STREET = 3
 
 
 class SampleDistortion(IntEnum):

@@ -10,8 +10,7 @@
 #include "mesh/files/mesh_io.h"
 #include "mesh/measure/reference_points.h"
 #include "mesh/mesh_bvh.h"
-#include "sample/sample_objects.h"
-#include "sample/sample_room.h"
+#include "sample/sample_designs.h"
 #include "sample/sample_scene.h"
 #include "sample/sample_truth.h"
 #include "scene_fixture.h"
@@ -274,17 +273,10 @@ static void make_work(splat_sample_work *s, splat_sample_options *options)
     s->options = options;
     s->threads = 1;
     s->cameras = malloc((size_t)options->n_cameras * sizeof *s->cameras);
-    bool is_room = options->scene == SPLAT_SAMPLE_SCENE_ROOM;
-    if (is_room)
-        splat_sample_room_init(&s->parts, options->seed);
-    else
-        splat_sample_objects_init(&s->parts, options->seed);
+    splat_sample_design_init(&s->parts, options->scene, options->seed);
     for (int i = 0; i < options->n_cameras; i++) {
         s->cameras[i] = (splat_sample_camera){.width = options->width, .height = options->height};
-        if (is_room)
-            splat_sample_room_camera(options->seed, i, options->n_cameras, &s->cameras[i]);
-        else
-            splat_sample_objects_camera(options->seed, i, options->n_cameras, &s->cameras[i]);
+        splat_sample_design_camera(options->scene, options->seed, i, options->n_cameras, &s->cameras[i]);
     }
 }
 
@@ -317,7 +309,6 @@ static void test_seeds(void **state)
         splat_sample_options_choose(&options, seed % 2 ? SPLAT_SAMPLE_SCENE_ROOM : SPLAT_SAMPLE_SCENE_OBJECTS);
         options.seed = seed;
         make_work(&s, &options);
-        assert_true(s.parts.n < SPLAT_PARTS_MAX);
         for (int i = 0; i < options.n_cameras; i++)
             for (uint64_t k = 0; k < 60; k++) {
                 splat_random4 words = splat_random(seed, SPLAT_STREAM_TEST, 2, k);
@@ -334,6 +325,7 @@ static void test_seeds(void **state)
             if (part->kind == SPLAT_PART_THIN && seen < (seed % 2 ? 0.1 : 0.8))
                 fail_msg("seed %d: %g of thin part %d is seen", (int)seed, seen, i);
         }
+        splat_parts_release(&s.parts);
         free(s.cameras);
     }
 }
@@ -349,7 +341,7 @@ static void test_start_points(void **state)
         splat_point *points = malloc(1500 * sizeof *points);
         int n_floor = 0, n_plain = 0, n_far = 0;
         make_work(&s, &options);
-        splat_sample_parts_points(&s, points, 1500);
+        assert_true(splat_sample_parts_points(&s, points, 1500));
         for (int i = 0; i < 1500; i++) {
             const float *p = points[i].position;
             bool is_room = scene == SPLAT_SAMPLE_SCENE_ROOM;
@@ -364,6 +356,7 @@ static void test_start_points(void **state)
         assert_true(n_floor > 300 && n_plain < n_floor / 8);
         assert_int_equal(n_far, scene == SPLAT_SAMPLE_SCENE_ROOM ? 0 : (1500 + 7) / 8); /* the backdrop */
         free(points);
+        splat_parts_release(&s.parts);
         free(s.cameras);
     }
 }
@@ -377,7 +370,7 @@ static void test_refused(void **state)
     options.n_cameras = 2;
     assert_int_equal(splat_sample_scene_write("bad", &options, 1, &error), SPLAT_ERROR_ARGUMENT);
     options = small_scene((splat_sample_scene)SPLAT_SAMPLE_SCENE_ROOM);
-    options.scene = (splat_sample_scene)3;
+    options.scene = (splat_sample_scene)99;
     assert_int_equal(splat_sample_scene_write("bad", &options, 1, &error), SPLAT_ERROR_ARGUMENT);
     assert_false(splat_path_exists("bad"));
 }

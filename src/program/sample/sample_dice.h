@@ -8,7 +8,7 @@
 /* Steps of the random stream of the scenes: one purpose each; surface points take one step an attempt. */
 enum { SPLAT_SAMPLE_STEP_CAMERAS = 1, SPLAT_SAMPLE_STEP_NOISE = 2, SPLAT_SAMPLE_STEP_LAYOUT = 3,
        SPLAT_SAMPLE_STEP_BLOBS = 4, SPLAT_SAMPLE_STEP_BLOB_PLACES = 5, SPLAT_SAMPLE_STEP_TRACKS = 6,
-       SPLAT_SAMPLE_STEP_DEPTHS = 7,
+       SPLAT_SAMPLE_STEP_DEPTHS = 7, SPLAT_SAMPLE_STEP_SENSOR = 8,
        SPLAT_SAMPLE_STEP_POINTS = 1 << 16, SPLAT_SAMPLE_STEP_TRUTH = 2 << 16, SPLAT_SAMPLE_MAX_ATTEMPTS = 1 << 15 };
 
 /* A number for every call. */

@@ -117,6 +117,16 @@ static double room_shade(splat_vec3 room, splat_vec3 p, splat_vec3 n)
            corner(room.y + p.y, n.y);
 }
 
+static double walls_shade(const splat_parts *parts, splat_vec3 p, splat_vec3 n)
+{
+    double shade = 1;
+    for (int i = 0; i < parts->n_walls; i++) {
+        const splat_dark_wall *wall = &parts->walls[i];
+        shade *= corner(splat_vec3_dot(wall->normal, p) + wall->offset, splat_vec3_dot(wall->normal, n));
+    }
+    return shade;
+}
+
 /* The vector to a point of a light: a spiral over a disc that faces the surface (Vogel 1979). */
 static splat_vec3 toward_light(const splat_light *light, splat_vec3 from, int sample, int n_samples)
 {
@@ -137,6 +147,7 @@ splat_vec3 splat_parts_shade(const splat_parts *parts, const splat_parts_hit *hi
     splat_vec3 start = splat_vec3_along(hit->position, hit->normal, 1e-4), shine = {0, 0, 0};
     splat_vec3 light = splat_vec3_mix(parts->light_from_below, parts->light_from_above, 0.5 - 0.5 * hit->normal.y);
     light = splat_vec3_scale(light, room_shade(parts->room, hit->position, hit->normal));
+    if (parts->n_walls) light = splat_vec3_scale(light, walls_shade(parts, hit->position, hit->normal));
     for (int i = 0; i < parts->n_lights; i++) {
         const splat_light *lamp = &parts->lights[i];
         splat_vec3 offset = toward_light(lamp, hit->position, sample, n_samples);
@@ -165,17 +176,42 @@ splat_vec3 splat_parts_backdrop(const splat_parts *parts, splat_vec3 p)
     return splat_vec3_scale(color, 0.55 + 0.6 * cloth + 0.35 * weave);
 }
 
+/* The colour behind all parts. */
+static splat_vec3 behind(const splat_parts *parts, splat_vec3 origin, splat_vec3 direction)
+{
+    if (parts->sky.kind) return splat_sky_color(&parts->sky, parts->noise, direction);
+    if (parts->backdrop <= 0) return splat_vec3_make(0, 0, 0);
+    double b = splat_vec3_dot(origin, direction); /* the origin lies inside */
+    double c = splat_vec3_dot(origin, origin) - parts->backdrop * parts->backdrop;
+    return splat_parts_backdrop(parts, splat_vec3_along(origin, direction, -b + sqrt(b * b - c)));
+}
+
+/* Adds what a polished surface reflects (Schlick 1994); what lies there reflects nothing. */
+static splat_vec3 add_reflection(const splat_parts *parts, const splat_parts_hit *hit, splat_vec3 direction, int sample,
+                                 int n_samples, splat_vec3 color)
+{
+    double straight = parts->items[hit->part].paint.mirror, facing = fmin(-splat_vec3_dot(direction, hit->normal), 1);
+    double part = straight + (1 - straight) * pow(1 - fmax(facing, 0), 5);
+    splat_vec3 away = splat_vec3_normalize(splat_vec3_along(direction, hit->normal, 2 * facing));
+    splat_vec3 start = splat_vec3_along(hit->position, hit->normal, 1e-4);
+    splat_parts_hit other;
+    splat_vec3 seen = splat_parts_trace(parts, start, away, &other)
+                          ? splat_parts_shade(parts, &other, away, sample, n_samples)
+                          : behind(parts, start, away);
+    return splat_vec3_mix(color, seen, part);
+}
+
 splat_vec3 splat_parts_color(const splat_parts *parts, splat_vec3 origin, splat_vec3 direction, int sample,
                              int n_samples)
 {
     splat_parts_hit hit;
-    splat_vec3 color = {0, 0, 0};
+    splat_vec3 color;
     if (splat_parts_trace(parts, origin, direction, &hit)) {
         color = splat_parts_shade(parts, &hit, direction, sample, n_samples);
-    } else if (parts->backdrop > 0) { /* the origin lies inside */
-        double b = splat_vec3_dot(origin, direction);
-        double c = splat_vec3_dot(origin, origin) - parts->backdrop * parts->backdrop;
-        color = splat_parts_backdrop(parts, splat_vec3_along(origin, direction, -b + sqrt(b * b - c)));
+        if (parts->items[hit.part].paint.mirror > 0)
+            color = add_reflection(parts, &hit, direction, sample, n_samples, color);
+    } else {
+        color = behind(parts, origin, direction);
     }
     return splat_vec3_make(fmin(fmax(color.x, 0), 1), fmin(fmax(color.y, 0), 1), fmin(fmax(color.z, 0), 1));
 }

@@ -4,11 +4,13 @@
 
 #include "sample/sample_noise.h"
 #include "sample/sample_shapes.h"
+#include "sample/sample_sky.h"
+#include "sample/sample_tree.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { SPLAT_PARTS_MAX = 160, SPLAT_PARTS_MAX_LIGHTS = 4 };
+enum { SPLAT_PARTS_MAX_LIGHTS = 4, SPLAT_PARTS_MAX_WALLS = 8 };
 
 typedef struct splat_light {
     splat_vec3 place, color; /* is_sun: place is the direction to it */
@@ -16,14 +18,26 @@ typedef struct splat_light {
     bool is_sun;
 } splat_light;
 
+/* A plane near which surfaces are darker, because less light comes back: normal . p + offset is the distance. */
+typedef struct splat_dark_wall {
+    splat_vec3 normal;
+    double offset;
+} splat_dark_wall;
+
 typedef struct splat_parts {
-    splat_part items[SPLAT_PARTS_MAX];
-    int n;
+    splat_part *items; /* [n], room for `capacity`; splat_parts_release */
+    int n, capacity;
+    bool lacks_memory; /* a part was dropped */
+    splat_part dropped;
+    splat_tree tree;   /* without nodes: parts are tried one by one */
     splat_light lights[SPLAT_PARTS_MAX_LIGHTS];
     int n_lights;
     splat_vec3 light_from_above, light_from_below; /* without direction or shadow */
     splat_vec3 room;     /* half length (x), height (y) and half depth (z) of a room, whose corners are darker; zeros:
                           * out of doors */
+    splat_dark_wall walls[SPLAT_PARTS_MAX_WALLS]; /* the same, for rooms of any form */
+    int n_walls;
+    splat_sky sky;       /* out of doors, at infinity */
     double backdrop;     /* radius of a painted ball around everything; 0: none */
     uint8_t noise[512];
 } splat_parts;
@@ -34,10 +48,17 @@ typedef struct splat_parts_hit {
     splat_vec3 position, normal; /* normal: outwards, length 1 */
 } splat_parts_hit;
 
-/* ---------------------------------------------------------------- building: a list that is full drops the part */
+/* ---------------------------------------------------------------- building */
 
 /* Sets the bounds of a part and appends it; the new part, for changes of its paint. */
 splat_part *splat_parts_add(splat_parts *parts, splat_part part);
+/* Turns the whole world around its vertical axis. */
+void splat_parts_turn(splat_parts *parts, double angle);
+/* Makes the tree of a world that is complete. */
+void splat_parts_make_tree(splat_parts *parts);
+void splat_parts_release(splat_parts *parts);
+/* A vector, turned as splat_parts_turn does. */
+splat_vec3 splat_vec3_turn(splat_vec3 v, double angle);
 
 /* ---------------------------------------------------------------- rays */
 

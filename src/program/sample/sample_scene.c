@@ -11,12 +11,12 @@
 #include "io/exposure_file.h"
 #include "io/picture/image_write.h"
 #include "sample/sample_basic.h"
+#include "sample/sample_designs.h"
 #include "sample/sample_dice.h"
 #include "sample/sample_known.h"
 #include "sample/sample_light.h"
-#include "sample/sample_objects.h"
 #include "sample/sample_options.h"
-#include "sample/sample_room.h"
+#include "sample/sample_sensor.h"
 #include "sample/sample_truth.h"
 #include "sample/sample_work.h"
 
@@ -54,7 +54,7 @@ static const char *picture_ending(const splat_sample_work *s)
 
 static splat_status write_picture(const splat_sample_work *s, const char *path, const uint8_t *rgb, splat_error *error)
 {
-    const int quality = 95;
+    const int quality = splat_sample_is_photographic(s->options->scene) ? 92 : 95;
     int width = s->options->width, height = s->options->height;
     uint8_t *data;
     size_t size;
@@ -216,6 +216,8 @@ static splat_status write_pictures(const splat_sample_work *s, const char *folde
             if (status != SPLAT_OK) break;
         }
         expose(s->options, i, rgb);
+        if (splat_sample_is_photographic(s->options->scene))
+            splat_sample_sensor_noise(s->options->seed, i, rgb, stride * (size_t)s->options->height, s->threads);
         char *path = splat_format("%s/images/image_%03d.%s", folder, i, picture_ending(s));
         status = path ? write_picture(s, path, rgb, error)
                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
@@ -256,10 +258,8 @@ static splat_status fill_model(const splat_sample_work *s, splat_colmap_model *m
         model->n_images++;
     }
     model->n_points = (size_t)options->n_points;
-    if (s->parts.n)
-        splat_sample_parts_points(s, model->points, options->n_points);
-    else
-        splat_sample_basic_points(s, model->points, options->n_points);
+    if (s->parts.n && !splat_sample_parts_points(s, model->points, options->n_points)) return SPLAT_ERROR_MEMORY;
+    if (!s->parts.n) splat_sample_basic_points(s, model->points, options->n_points);
     return SPLAT_OK;
 }
 
@@ -425,19 +425,15 @@ static void set_lens(splat_sample_work *s)
 static void set_up(splat_sample_work *s)
 {
     const splat_sample_options *options = s->options;
-    if (options->scene == SPLAT_SAMPLE_SCENE_OBJECTS)
-        splat_sample_objects_init(&s->parts, options->seed);
-    else if (options->scene == SPLAT_SAMPLE_SCENE_ROOM)
-        splat_sample_room_init(&s->parts, options->seed);
+    if (options->scene)
+        splat_sample_design_init(&s->parts, options->scene, options->seed);
     else
         splat_sample_world_init(&s->world, options->seed);
     for (int i = 0; i < options->n_cameras; i++) {
         splat_sample_camera *camera = &s->cameras[i];
         *camera = (splat_sample_camera){.width = options->width, .height = options->height};
-        if (options->scene == SPLAT_SAMPLE_SCENE_OBJECTS)
-            splat_sample_objects_camera(options->seed, i, options->n_cameras, camera);
-        else if (options->scene == SPLAT_SAMPLE_SCENE_ROOM)
-            splat_sample_room_camera(options->seed, i, options->n_cameras, camera);
+        if (options->scene)
+            splat_sample_design_camera(options->scene, options->seed, i, options->n_cameras, camera);
         else
             *camera = splat_sample_basic_camera(options, i);
     }
@@ -454,11 +450,14 @@ splat_status splat_sample_scene_write(const char *folder, const splat_sample_opt
     s.cameras = malloc((size_t)options->n_cameras * sizeof *s.cameras);
     if (!s.cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sample's cameras");
     set_up(&s);
-    splat_status status = write_all(&s, folder, error);
+    splat_status status = s.parts.lacks_memory
+                              ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the world of the sample")
+                              : write_all(&s, folder, error);
     if (status != SPLAT_OK && folder_was_there)
         remove_written(folder);
     else if (status != SPLAT_OK)
         splat_folder_delete(folder, NULL);
+    splat_parts_release(&s.parts);
     free(s.cameras);
     return status;
 }

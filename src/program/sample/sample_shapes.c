@@ -19,9 +19,28 @@ double splat_part_bound_squared(const splat_part *part)
     double wide = part->radius + part->tube;
     switch (part->shape) {
     case SPLAT_PART_BALL: return part->radius * part->radius;
+    case SPLAT_PART_DOME: return part->radius * part->radius;
     case SPLAT_PART_TORUS: return wide * wide;
+    case SPLAT_PART_PATCH:
     case SPLAT_PART_CYLINDER: return part->radius * part->radius + part->half.y * part->half.y;
     default: return splat_vec3_dot(part->half, part->half);
+    }
+}
+
+void splat_part_box(const splat_part *part, double low[3], double high[3])
+{
+    const splat_vec3 *a = part->axes, h = part->half;
+    const double center[3] = {part->center.x, part->center.y, part->center.z}, round = sqrt(part->bound2);
+    const double x[3] = {a[0].x, a[0].y, a[0].z}, y[3] = {a[1].x, a[1].y, a[1].z}, z[3] = {a[2].x, a[2].y, a[2].z};
+    bool is_flat = part->shape == SPLAT_PART_RECTANGLE || part->shape == SPLAT_PART_TRIANGLE ||
+                   part->shape == SPLAT_PART_BOX;
+    bool is_cylinder = part->shape == SPLAT_PART_CYLINDER || part->shape == SPLAT_PART_PATCH;
+    for (int k = 0; k < 3; k++) {
+        double half = is_flat       ? fabs(x[k]) * h.x + fabs(y[k]) * h.y + fabs(z[k]) * h.z
+                      : is_cylinder ? fabs(y[k]) * h.y + part->radius * sqrt(fmax(0, 1 - y[k] * y[k]))
+                                    : round;
+        low[k] = center[k] - half - 1e-9;
+        high[k] = center[k] + half + 1e-9;
     }
 }
 
@@ -78,6 +97,31 @@ static double hit_torus(const splat_part *part, splat_vec3 p, splat_vec3 d)
     return no_hit;
 }
 
+static double hit_triangle(const splat_part *part, splat_vec3 p, splat_vec3 d)
+{
+    double t = hit_rectangle(part, p, d), high = (p.z + t * d.z + part->half.z) / (2 * part->half.z);
+    if (t >= no_hit) return t;
+    return fabs(p.x + t * d.x - high * part->tip) <= (1 - high) * part->half.x ? t : no_hit;
+}
+
+/* True if a place on the whole cylinder or ball lies on the patch or dome. */
+static bool is_on(const splat_part *part, splat_vec3 q)
+{
+    bool is_high = part->shape == SPLAT_PART_DOME ? q.y >= part->half.y : fabs(q.y) <= part->half.y;
+    return is_high && fabs(atan2(q.z, q.x)) <= part->angle;
+}
+
+/* Patches and domes show one side: rays that leave the cylinder or ball see a hollow one. */
+static double hit_curved(const splat_part *part, splat_vec3 p, splat_vec3 d)
+{
+    double up = part->shape == SPLAT_PART_DOME, r2 = part->radius * part->radius;
+    double a = d.x * d.x + d.z * d.z + up * d.y * d.y, b = p.x * d.x + p.z * d.z + up * p.y * d.y;
+    double discriminant = b * b - a * (p.x * p.x + p.z * p.z + up * p.y * p.y - r2);
+    if (a <= 1e-18 || discriminant <= 0) return no_hit;
+    double root = part->is_hollow ? sqrt(discriminant) : -sqrt(discriminant), t = (root - b) / a;
+    return t > nearest && is_on(part, splat_vec3_along(p, d, t)) ? t : no_hit;
+}
+
 double splat_part_hit(const splat_part *part, splat_vec3 origin, splat_vec3 direction, double limit)
 {
     splat_vec3 offset = splat_vec3_sub(origin, part->center);
@@ -91,6 +135,9 @@ double splat_part_hit(const splat_part *part, splat_vec3 origin, splat_vec3 dire
     case SPLAT_PART_BOX: t = hit_box(part->half, p, d); break;
     case SPLAT_PART_BALL: t = hit_ball(part, p, d); break;
     case SPLAT_PART_CYLINDER: t = hit_cylinder(part, p, d); break;
+    case SPLAT_PART_TRIANGLE: t = hit_triangle(part, p, d); break;
+    case SPLAT_PART_PATCH:
+    case SPLAT_PART_DOME: t = hit_curved(part, p, d); break;
     default: t = hit_torus(part, p, d);
     }
     return t < limit ? t : no_hit;
@@ -106,7 +153,10 @@ static splat_vec3 box_normal(splat_vec3 half, splat_vec3 p)
 splat_vec3 splat_part_normal(const splat_part *part, splat_vec3 p)
 {
     switch (part->shape) {
+    case SPLAT_PART_TRIANGLE:
     case SPLAT_PART_RECTANGLE: return splat_vec3_make(0, 1, 0);
+    case SPLAT_PART_PATCH: return splat_vec3_scale(splat_vec3_make(p.x, 0, p.z), part->is_hollow ? -1 : 1);
+    case SPLAT_PART_DOME: return splat_vec3_scale(p, part->is_hollow ? -1 : 1);
     case SPLAT_PART_BOX: return box_normal(part->half, p);
     case SPLAT_PART_BALL: return p;
     case SPLAT_PART_CYLINDER: {
@@ -130,6 +180,9 @@ double splat_part_area(const splat_part *part)
     case SPLAT_PART_BOX: return 8 * (h.x * h.y + h.y * h.z + h.z * h.x);
     case SPLAT_PART_BALL: return 4 * pi * part->radius * part->radius;
     case SPLAT_PART_CYLINDER: return 2 * pi * part->radius * (2 * h.y + part->radius);
+    case SPLAT_PART_TRIANGLE: return 2 * h.x * h.z;
+    case SPLAT_PART_PATCH: return 4 * part->angle * part->radius * h.y;
+    case SPLAT_PART_DOME: return 2 * part->angle * part->radius * (part->radius - h.y);
     default: return 4 * pi * pi * (part->radius + part->tube) * part->tube; /* of the proposals */
     }
 }
@@ -156,6 +209,16 @@ static splat_vec3 cylinder_point(const splat_part *part, const double uniform[3]
     return splat_vec3_make(r * cos(angle), pick < side + end ? y : -y, r * sin(angle));
 }
 
+static splat_vec3 curved_point(const splat_part *part, double u, double v)
+{
+    double angle = (2 * u - 1) * part->angle, y = (2 * v - 1) * part->half.y, r = part->radius;
+    if (part->shape == SPLAT_PART_DOME) { /* Archimedes, again */
+        y = part->half.y + v * (part->radius - part->half.y);
+        r = sqrt(fmax(0, part->radius * part->radius - y * y));
+    }
+    return splat_vec3_make(r * cos(angle), y, r * sin(angle));
+}
+
 bool splat_part_point(const splat_part *part, const double uniform[3], splat_vec3 *position, splat_vec3 *normal)
 {
     double u = uniform[0], v = uniform[1], angle = 2 * pi * u, r;
@@ -169,6 +232,12 @@ bool splat_part_point(const splat_part *part, const double uniform[3], splat_vec
         p = splat_vec3_scale(splat_vec3_make(r * cos(angle), 2 * v - 1, r * sin(angle)), part->radius);
         break;
     case SPLAT_PART_CYLINDER: p = cylinder_point(part, uniform); break;
+    case SPLAT_PART_TRIANGLE: /* a row of length 1 - v */
+        v = 1 - sqrt(1 - v);
+        p = splat_vec3_make((2 * u - 1) * (1 - v) * part->half.x + v * part->tip, 0, (2 * v - 1) * part->half.z);
+        break;
+    case SPLAT_PART_PATCH:
+    case SPLAT_PART_DOME: p = curved_point(part, u, v); break;
     default: /* uniform in both angles; kept in proportion to the distance from the axis */
         r = part->radius + part->tube * cos(2 * pi * v);
         p = splat_vec3_make(r * cos(angle), part->tube * sin(2 * pi * v), r * sin(angle));

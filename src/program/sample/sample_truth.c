@@ -15,7 +15,7 @@ enum { ENOUGH_CAMERAS = 3 };
 #define BACKDROP_SHARE 8 /* every eighth point of photos with a backdrop lies on it */
 
 /* Points of a part for structure from motion, a unit of area and of edges. A plain surface has almost none. */
-static const double textured_points = 1, plain_points = 0.005, edge_points = 0.02;
+static const double textured_points = 1, plain_points = 0.005, glossy_points = 0.05, edge_points = 0.02;
 
 static double unit(uint32_t word)
 {
@@ -39,20 +39,30 @@ int splat_sample_parts_seen(const splat_sample_work *s, splat_vec3 position, spl
 
 /* The weights of a random choice: one for each part's surface, and one for its edges. */
 typedef struct choice {
-    double surfaces[SPLAT_PARTS_MAX], edges[SPLAT_PARTS_MAX], total;
+    double *surfaces, *edges; /* [parts->n] each, one block of memory at `surfaces` */
+    double total;
 } choice;
 
-/* By area alone, or as structure from motion does. */
-static void make_choice(const splat_parts *parts, bool is_motion, choice *c)
+static double motion_density(const splat_part *part)
 {
-    c->total = 0;
+    if (part->kind == SPLAT_PART_PLAIN || part->kind == SPLAT_PART_CURVED) return plain_points;
+    return part->kind == SPLAT_PART_GLOSSY ? glossy_points : textured_points;
+}
+
+/* By area alone, or as structure from motion does. False: no memory. */
+static bool make_choice(const splat_parts *parts, bool is_motion, choice *c)
+{
+    *c = (choice){.surfaces = malloc(2 * (size_t)parts->n * sizeof *c->surfaces)};
+    if (!c->surfaces) return false;
+    c->edges = c->surfaces + parts->n;
     for (int i = 0; i < parts->n; i++) {
         const splat_part *part = &parts->items[i];
-        double density = part->kind == SPLAT_PART_PLAIN ? plain_points : textured_points;
-        c->surfaces[i] = splat_part_area(part) * (is_motion ? density : 1);
-        c->edges[i] = is_motion ? edge_points * splat_part_edge_length(part) : 0;
+        double rarity = part->rarity > 0 ? part->rarity : 1;
+        c->surfaces[i] = splat_part_area(part) * (is_motion ? motion_density(part) : 1) / rarity;
+        c->edges[i] = is_motion ? edge_points * splat_part_edge_length(part) / rarity : 0;
         c->total += c->surfaces[i] + c->edges[i];
     }
+    return true;
 }
 
 /* Draws the index-th point of a purpose that enough cameras see; false: there seems to be none. */
@@ -101,10 +111,16 @@ static splat_point draw_backdrop_point(const splat_sample_work *s, size_t index)
     return make_point(place, splat_parts_backdrop(&s->parts, place));
 }
 
-void splat_sample_parts_points(const splat_sample_work *s, splat_point *points, int n)
+/* Errors of triangulation grow with the square of the distance; those of parts are right 8 units away. */
+static double far_noise(splat_vec3 place)
+{
+    return fmax(1, splat_vec3_dot(place, place) / 64);
+}
+
+bool splat_sample_parts_points(const splat_sample_work *s, splat_point *points, int n)
 {
     choice c;
-    make_choice(&s->parts, true, &c);
+    if (!make_choice(&s->parts, true, &c)) return false;
 #pragma omp parallel for schedule(dynamic, 64) num_threads(s->threads)
     for (int i = 0; i < n; i++) {
         if (s->parts.backdrop > 0 && i % BACKDROP_SHARE == 0) {
@@ -120,15 +136,19 @@ void splat_sample_parts_points(const splat_sample_work *s, splat_point *points, 
         splat_normal2(words.x[0], words.x[1], &normal[0], &normal[1]);
         splat_normal2(words.x[2], words.x[3], &normal[2], &normal[3]);
         double sigma = 0.003 + 0.004 * unit(words.x[3]);
+        if (s->parts.items[hit.part].kind == SPLAT_PART_FAR) sigma *= far_noise(hit.position);
         splat_vec3 noise = {sigma * (double)normal[0], sigma * (double)normal[1], sigma * (double)normal[2]};
         points[i] = make_point(splat_vec3_add(hit.position, noise),
                                splat_parts_shade(&s->parts, &hit, direction, 0, 1));
     }
+    free(c.surfaces);
+    return true;
 }
 
 /* ---------------------------------------------------------------- the surface as triangles */
 
-static const double cell = 0.01; /* of curved surfaces, scene units */
+static const double cell = 0.01, far_cell = 2; /* of curved surfaces, scene units */
+#define FLATNESS 5e-5 /* the most that a face of a patch lies inside of it */
 
 /* Written as it is made: once to count, once for vertices, once for faces. */
 typedef struct writer {
@@ -183,9 +203,9 @@ static void add_box(writer *w, const splat_part *part)
         add_quad(w, first + faces[k][0], first + faces[k][1], first + faces[k][2], first + faces[k][3]);
 }
 
-static size_t steps_around(double radius)
+static size_t steps_around(const splat_part *part, double radius)
 {
-    return (size_t)fmax(64, ceil(2 * pi * radius / cell));
+    return (size_t)fmax(64, ceil(2 * pi * radius / (part->kind == SPLAT_PART_FAR ? far_cell : cell)));
 }
 
 /* A row of n vertices around local y. */
@@ -217,7 +237,7 @@ static void join_tip(writer *w, size_t tip, size_t ring, size_t n, bool is_above
 
 static void add_ball(writer *w, const splat_part *part)
 {
-    size_t around = steps_around(part->radius), down = around / 2, first = w->n_vertices;
+    size_t around = steps_around(part, part->radius), down = around / 2, first = w->n_vertices;
     for (size_t j = 1; j < down; j++) {
         double angle = pi * (double)j / (double)down;
         add_ring(w, part, part->radius * sin(angle), -part->radius * cos(angle), around);
@@ -232,7 +252,7 @@ static void add_ball(writer *w, const splat_part *part)
 
 static void add_cylinder(writer *w, const splat_part *part)
 {
-    size_t n = steps_around(part->radius), first = w->n_vertices;
+    size_t n = steps_around(part, part->radius), first = w->n_vertices;
     add_ring(w, part, part->radius, -part->half.y, n);
     add_ring(w, part, part->radius, part->half.y, n);
     add_vertex(w, part, splat_vec3_make(0, -part->half.y, 0));
@@ -244,12 +264,52 @@ static void add_cylinder(writer *w, const splat_part *part)
 
 static void add_torus(writer *w, const splat_part *part)
 {
-    size_t around = steps_around(part->radius + part->tube), n = steps_around(part->tube), first = w->n_vertices;
+    size_t around = steps_around(part, part->radius + part->tube), n = steps_around(part, part->tube);
+    size_t first = w->n_vertices;
     for (size_t j = 0; j < n; j++) {
         double angle = 2 * pi * (double)j / (double)n;
         add_ring(w, part, part->radius + part->tube * cos(angle), part->tube * sin(angle), around);
     }
     for (size_t j = 0; j < n; j++) join_rings(w, first + j * around, first + (j + 1) % n * around, around);
+}
+
+static void add_triangle(writer *w, const splat_part *part)
+{
+    size_t first = w->n_vertices;
+    add_vertex(w, part, splat_vec3_make(-part->half.x, 0, -part->half.z));
+    add_vertex(w, part, splat_vec3_make(part->tip, 0, part->half.z));
+    add_vertex(w, part, splat_vec3_make(part->half.x, 0, -part->half.z));
+    add_face(w, first, first + 1, first + 2);
+}
+
+/* Rows of a patch, which is straight along its axis, or of a dome, whose top is one vertex. */
+static void add_curved(writer *w, const splat_part *part)
+{
+    const bool is_dome = part->shape == SPLAT_PART_DOME;
+    const double r = part->radius, step = sqrt(8 * FLATNESS / r), low = is_dome ? asin(part->half.y / r) : 0;
+    const size_t n = (size_t)fmax(8, ceil(2 * part->angle / step)), first = w->n_vertices;
+    const size_t n_rows = is_dome ? (size_t)fmax(8, ceil((0.5 * pi - low) / step)) : 2;
+    for (size_t j = 0; j < n_rows; j++) {
+        double up = low + (0.5 * pi - low) * (double)j / (double)n_rows;
+        double y = is_dome ? r * sin(up) : (j ? 1 : -1) * part->half.y, ring = is_dome ? r * cos(up) : r;
+        for (size_t i = 0; i <= n; i++) {
+            double angle = part->angle * (2 * (double)i / (double)n - 1);
+            add_vertex(w, part, splat_vec3_make(ring * cos(angle), y, ring * sin(angle)));
+        }
+    }
+    for (size_t j = 0; j + 1 < n_rows; j++)
+        for (size_t i = 0; i < n; i++) {
+            size_t at = first + j * (n + 1) + i, above = at + n + 1;
+            if (part->is_hollow)
+                add_quad(w, at, at + 1, above + 1, above);
+            else
+                add_quad(w, at, above, above + 1, at + 1);
+        }
+    if (!is_dome) return;
+    size_t tip = w->n_vertices, row = first + (n_rows - 1) * (n + 1);
+    add_vertex(w, part, splat_vec3_make(0, r, 0));
+    for (size_t i = 0; i < n; i++)
+        add_face(w, tip, row + i + (part->is_hollow ? 0 : 1), row + i + (part->is_hollow ? 1 : 0));
 }
 
 static void add_parts(writer *w, const splat_parts *parts)
@@ -262,6 +322,9 @@ static void add_parts(writer *w, const splat_parts *parts)
         case SPLAT_PART_BOX: add_box(w, part); break;
         case SPLAT_PART_BALL: add_ball(w, part); break;
         case SPLAT_PART_CYLINDER: add_cylinder(w, part); break;
+        case SPLAT_PART_TRIANGLE: add_triangle(w, part); break;
+        case SPLAT_PART_PATCH:
+        case SPLAT_PART_DOME: add_curved(w, part); break;
         default: add_torus(w, part);
         }
     }
@@ -300,18 +363,21 @@ static void make_row(const splat_sample_work *s, const splat_parts_hit *hit, spl
     row[27] = (uint8_t)s->parts.items[hit->part].kind;
 }
 
-static splat_status write_rows(const char *path, const uint8_t *rows, size_t n, splat_error *error)
+static splat_status write_rows(const splat_sample_work *s, const char *path, const uint8_t *rows, size_t n,
+                               splat_error *error)
 {
+    bool has_all = s->options->scene > SPLAT_SAMPLE_SCENE_ROOM;
     splat_save save;
     SPLAT_TRY(splat_save_open(&save, path, error));
     fprintf(save.stream, "ply\nformat binary_little_endian 1.0\n"
-                         "comment subset 0 textured 1 plain 2 thin\n"
-                         "comment points are uniform by area over what at least 3 cameras see\n"
+                         "comment subset 0 textured 1 plain 2 thin%s\n"
+                         "comment points are uniform by area over what at least 3 cameras see%s\n"
                          "element vertex %zu\n"
                          "property float x\nproperty float y\nproperty float z\n"
                          "property float nx\nproperty float ny\nproperty float nz\n"
                          "property uchar red\nproperty uchar green\nproperty uchar blue\n"
-                         "property uchar subset\nend_header\n", n);
+                         "property uchar subset\nend_header\n",
+            has_all ? " 3 curved 4 glossy 5 leaves 6 far" : "", has_all ? "; far ones are rarer" : "", n);
     fwrite(rows, ROW_BYTES, n, save.stream);
     return splat_save_commit(&save, error);
 }
@@ -323,8 +389,8 @@ splat_status splat_sample_parts_truth(const splat_sample_work *s, const char *fo
     char *path = splat_format("%s/ground_truth.ply", folder), *mesh = splat_format("%s/ground_truth_mesh.ply", folder);
     splat_status status = SPLAT_OK;
     choice c;
-    make_choice(&s->parts, false, &c);
-    if (!rows || !path || !mesh)
+    bool good = make_choice(&s->parts, false, &c);
+    if (!rows || !path || !mesh || !good)
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu points of the sample's surfaces", n);
     if (status == SPLAT_OK) {
 #pragma omp parallel for schedule(dynamic, 256) num_threads(s->threads) reduction(+ : n_missed)
@@ -338,8 +404,9 @@ splat_status splat_sample_parts_truth(const splat_sample_work *s, const char *fo
             status = splat_fail(error, SPLAT_ERROR_ARGUMENT,
                                 "three of the sample's cameras see too little in common: more are needed");
     }
-    if (status == SPLAT_OK) status = write_rows(path, rows, n, error);
+    if (status == SPLAT_OK) status = write_rows(s, path, rows, n, error);
     if (status == SPLAT_OK) status = write_mesh(&s->parts, mesh, error);
+    free(c.surfaces);
     free(rows);
     free(path);
     free(mesh);

@@ -1,0 +1,45 @@
+/* The table of worlds, and what worlds after the first three have in common. */
+#include "sample/sample_designs.h"
+
+#include "sample/sample_objects.h"
+#include "sample/sample_room.h"
+#include "sample/sample_street.h"
+
+static const struct {
+    void (*init)(splat_parts *parts, uint64_t seed);
+    void (*camera)(uint64_t seed, int index, int n, splat_sample_camera *camera);
+} designs[] = {
+    [SPLAT_SAMPLE_SCENE_OBJECTS] = {splat_sample_objects_init, splat_sample_objects_camera},
+    [SPLAT_SAMPLE_SCENE_ROOM] = {splat_sample_room_init, splat_sample_room_camera},
+    [SPLAT_SAMPLE_SCENE_STREET] = {splat_sample_street_init, splat_sample_street_camera},
+};
+
+bool splat_sample_is_photographic(splat_sample_scene scene)
+{
+    return scene > SPLAT_SAMPLE_SCENE_ROOM;
+}
+
+/* The last of seeds 0, 1, 2 turns and the middle one of 3, 4, 5: every sky meets both. */
+static double turn_of(splat_sample_scene scene, uint64_t seed)
+{
+    if (!splat_sample_is_photographic(scene) || (seed + seed / 3) % 3 != 2) return 0;
+    return 0.3 + 0.11 * (double)(seed % 8);
+}
+
+void splat_sample_design_init(splat_parts *parts, splat_sample_scene scene, uint64_t seed)
+{
+    double turn = turn_of(scene, seed);
+    designs[scene].init(parts, seed);
+    if (turn > 0) splat_parts_turn(parts, turn);
+    if (splat_sample_is_photographic(scene)) splat_parts_make_tree(parts);
+}
+
+void splat_sample_design_camera(splat_sample_scene scene, uint64_t seed, int index, int n,
+                                splat_sample_camera *camera)
+{
+    double turn = turn_of(scene, seed);
+    designs[scene].camera(seed, index, n, camera);
+    if (turn <= 0) return;
+    camera->center = splat_vec3_turn(camera->center, turn);
+    for (int k = 0; k < 3; k++) camera->rows[k] = splat_vec3_turn(camera->rows[k], turn);
+}
