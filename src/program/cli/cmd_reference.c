@@ -4,13 +4,26 @@
 
 #include <string.h>
 
-/* Text outside of code: what Markdown would take for markup is escaped. */
+/* The length of an option at the beginning of a text, such as --eval or -m; 0: there is none. */
+static size_t option_length(const char *text)
+{
+    const size_t dashes = strspn(text, "-");
+    const size_t letters = strspn(text + dashes, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    const bool is_name = dashes == 2 && letters > 1, is_letter = dashes == 1 && letters == 1 && text[1] > '9';
+    return is_name || is_letter ? dashes + letters : 0;
+}
+
+/* Text outside of code: what Markdown would take for markup is escaped, and options are code. */
 static void print_text(const char *text)
 {
-    for (; *text; text++) {
-        if (*text == '<') fputs("&lt;", stdout);
-        else if (strchr("*\\", *text)) printf("\\%c", *text);
-        else putchar(*text);
+    for (const char *at = text; *at; at++) {
+        const size_t length = at == text || strchr(" (", at[-1]) ? option_length(at) : 0;
+        if (length) {
+            printf("`%.*s`", (int)length, at);
+            at += length - 1;
+        } else if (*at == '<') fputs("&lt;", stdout);
+        else if (strchr("*\\", *at)) printf("\\%c", *at);
+        else putchar(*at);
     }
 }
 
