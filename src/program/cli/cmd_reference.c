@@ -67,12 +67,14 @@ static void describe(const splat_line_option *option, char text[SPLAT_LINE_TEXT_
              value[0] ? "]" : "", is_shared ? "" : range, is_shared ? "" : aliases);
 }
 
+/* True if both are in one list: that of their group and commands, without effect that of all commands. */
 static bool is_below(const splat_line_option *option, const splat_line_option *first)
 {
-    return option->group == first->group && option->commands == first->commands;
+    return option->group == first->group &&
+           (option->commands == first->commands || option->group == SPLAT_LINE_GROUP_IGNORED);
 }
 
-/* True if an earlier option of the same commands has the same description. */
+/* True if an earlier option of the list has the same description. */
 static bool is_described(const splat_line_option *option, const char *text)
 {
     char earlier[SPLAT_LINE_TEXT_MAX];
@@ -102,23 +104,24 @@ static void print_option(const splat_line_option *option)
     putchar('\n');
 }
 
-static bool begins_commands(const splat_line_option *option)
+static bool begins_list(const splat_line_option *option)
 {
     for (const splat_line_option *at = splat_line_options; at < option; at++)
         if (is_below(at, option)) return false;
     return true;
 }
 
-/* The commands that have an option, and their options of its group. */
-static void print_commands(const splat_line_option *first)
+/* The commands of a list, or where their help is, and the options. */
+static void print_list(const splat_line_option *first)
 {
+    const bool is_ignored = first->group == SPLAT_LINE_GROUP_IGNORED;
     const char *separator = "\n*";
-    for (size_t i = 0; i < splat_line_n_commands; i++) {
+    for (size_t i = 0; !is_ignored && i < splat_line_n_commands; i++) {
         if (!(first->commands & splat_line_commands[i].bit) || splat_line_commands[i].hidden) continue;
         printf("%s%s", separator, splat_line_commands[i].name);
         separator = ", ";
     }
-    puts("*\n");
+    puts(is_ignored ? "\nThe help of a command lists those that it accepts.\n" : "*\n");
     for (const splat_line_option *at = first; at < splat_line_options + splat_line_n_options; at++)
         if (is_below(at, first)) print_option(at);
 }
@@ -134,8 +137,8 @@ int cmd_reference(splat_line *line)
     for (int group = 0; group < SPLAT_LINE_N_GROUPS; group++) {
         printf("\n## %s\n", splat_line_group_titles[group]);
         for (size_t i = 0; i < splat_line_n_options; i++)
-            if ((int)splat_line_options[i].group == group && begins_commands(&splat_line_options[i]))
-                print_commands(&splat_line_options[i]);
+            if ((int)splat_line_options[i].group == group && begins_list(&splat_line_options[i]))
+                print_list(&splat_line_options[i]);
     }
     return CLI_OK;
 }

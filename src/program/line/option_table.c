@@ -123,8 +123,8 @@ const splat_line_option splat_line_options[] = {
     {"supersampling", 0, NULL, RENDER | EVAL | SHEET, ADVANCED(MESH), INT(mesh_draw.supersampling, 1, 8),
      "with --mesh: samples along each side of a pixel", NULL},
     {"start_checkpoint", 0, NULL, ALONE(TRAIN), STAGE(INPUT), TEXT(run.start_checkpoint, "FILE|latest"),
-     "continue from a checkpoint of the same scene or a chkpntN.pth of the published trainers; latest: the "
-     "model folder's newest readable one", ""},
+     "continue from a checkpoint, ours or a published trainer's chkpntN.pth; latest: the model folder's "
+     "newest readable one", ""},
     {"start_checkpoint", 0, NULL, BENCH, STAGE(INPUT), TEXT(run.start_checkpoint, "FILE"),
      "start from a checkpoint of the same scene, or a chkpntN.pth", ""},
 
@@ -157,7 +157,7 @@ const splat_line_option splat_line_options[] = {
     {"output", 'o', "output_path", RENDER, BASIC(OUTPUT), TEXT(output.path, "FOLDER"), "the folder of the pictures",
      "the model folder"},
     {"output", 'o', "output_ply", EXPORT, BASIC(OUTPUT), TEXT(output.path, "FILE"),
-     "the file to write; the end of its name chooses the format: {splats written}",
+     "the file to write: {splats written}",
      "with -m: point_cloud_fused.ply next to the input"},
     {"output", 'o', NULL, SHEET, BASIC(OUTPUT), TEXT(output.path, "FILE"), "the PNG or JPEG to write", ""},
     {"spz_version", 0, NULL, EXPORT, BASIC(OUTPUT), CHOICE(export.spz_version, "3|4"),
@@ -275,8 +275,7 @@ const splat_line_option splat_line_options[] = {
     {"mesh", 'm', "mesh_path", REFINE, BASIC(INPUT), TEXT(model.mesh_file, "FILE|FOLDER"),
      "the mesh to begin with ({meshes read}); with --deform the folder of a refinement", ""},
     {"gs_output_dir", 'c', "checkpoint_path", REFINE, BASIC(INPUT), TEXT(model.gs_output_dir, "FOLDER|FILE"),
-     "the splat of the mesh, for the colours of a mesh without colours; a model folder also gives the scene, "
-     "its size and its split",
+     "the splat of the mesh, for its colours; a model folder also gives the scene, its size and its split",
      "none: such a mesh is grey"},
     {"iteration", 'i', "iteration_to_load", REFINE, BASIC(INPUT), INT(model.iteration, -1, INT_MAX),
      "the saved iteration of -c, with --deform of -m; -1: the last", NULL},
@@ -454,12 +453,12 @@ const splat_line_option splat_line_options[] = {
     {"port", 0, "viewer", VIEW, BASIC(MACHINE), INT(viewer.port, 0, 65535),
      "the port of the page; 0: any free port", "8080, or the next one that is not busy"},
     {"viewer", 0, NULL, TRAIN | COARSE | REFINE, BASIC(MACHINE), PORT(page.port, "8080"),
-     "show the splat in a browser during the training, at this port (0: any free one; without a port: 8080 "
-     "or the next free one)",
+     "show the splat in a browser during the training, at this port (0: any free one; none: 8080 or the next "
+     "free one)",
      "not shown"},
     {"sibr", 0, NULL, VIEW | TRAIN | COARSE | REFINE, ADVANCED(MACHINE), PORT(viewer.sibr_port, "6009"),
-     "listen for the original network viewers (SIBR) at this port (0: any free one; without a port: 6009 or "
-     "the next free one); without a token: everyone who reaches the port may look and hold the training",
+     "listen for the original network viewers (SIBR) at this port (0: any free one; none: 6009 or the next "
+     "free one); everyone who reaches the port may look and hold the training",
      "not listened for"},
     {"viewer_budget", 0, NULL, TRAIN | COARSE | REFINE, ADVANCED(MACHINE), DOUBLE(page.budget, 0.1, 100),
      "percent of the training time for pictures while a client looks", NULL},
@@ -484,11 +483,9 @@ const splat_line_option splat_line_options[] = {
     /* general */
     {"quiet", 'q', NULL, TALKING, BASIC(GENERAL), FLAG(general.quiet), "print nothing but errors", NULL},
     {"reference", 0, "ground_truth", MESH_REPORT, BASIC(INPUT), TEXT(mesh_report.options.reference, "FILE"),
-     "the true surface, a mesh or points ({meshes read}): measure distances to it and from it; to points "
-     "they are longer by the gaps between points", ""},
+     "the true surface, a mesh or points ({meshes read}): measure distances to it and from it", ""},
     {"reference_points", 0, NULL, MESH_REPORT, BASIC(INPUT), TEXT(mesh_report.options.reference_points, "FILE"),
-     "points of the true surface that the mesh must reach: completeness counts them, in all and for each "
-     "value of a property subset; precision uses --reference", ""},
+     "points of the true surface for completeness, in all and for each value of a property subset", ""},
     {"reference_margin", 0, NULL, MESH_REPORT, ADVANCED(INPUT), DOUBLE(mesh_report.options.reference_margin, -1, 1e6),
      "compare the mesh inside the reference's box, grown on every side by this part of its diagonal; -1: all "
      "of the mesh", NULL},
