@@ -397,6 +397,7 @@ class SampleScene(IntEnum):
     OBJECTS = 1
     ROOM = 2
     STREET = 3
+    HALL = 4
 
 
 class SampleDistortion(IntEnum):

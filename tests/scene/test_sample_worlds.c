@@ -22,6 +22,7 @@ static const struct {
     double nearest; /* from any camera to any thing */
 } worlds[] = {
     {SPLAT_SAMPLE_SCENE_STREET, 0x7f, 0.25},
+    {SPLAT_SAMPLE_SCENE_HALL, 0x1f, 0.25},
 };
 enum { N_WORLDS = sizeof worlds / sizeof worlds[0] };
 

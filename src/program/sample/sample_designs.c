@@ -1,6 +1,7 @@
 /* The table of worlds, and what worlds after the first three have in common. */
 #include "sample/sample_designs.h"
 
+#include "sample/sample_hall.h"
 #include "sample/sample_objects.h"
 #include "sample/sample_room.h"
 #include "sample/sample_street.h"
@@ -12,6 +13,7 @@ static const struct {
     [SPLAT_SAMPLE_SCENE_OBJECTS] = {splat_sample_objects_init, splat_sample_objects_camera},
     [SPLAT_SAMPLE_SCENE_ROOM] = {splat_sample_room_init, splat_sample_room_camera},
     [SPLAT_SAMPLE_SCENE_STREET] = {splat_sample_street_init, splat_sample_street_camera},
+    [SPLAT_SAMPLE_SCENE_HALL] = {splat_sample_hall_init, splat_sample_hall_camera},
 };
 
 bool splat_sample_is_photographic(splat_sample_scene scene)

@@ -67,11 +67,16 @@ static int walk_tree(const splat_parts *parts, splat_vec3 origin, splat_vec3 dir
 {
     const splat_tree_node *nodes = parts->tree.nodes;
     splat_vec3 inverse = {1 / direction.x, 1 / direction.y, 1 / direction.z};
-    int stack[SPLAT_TREE_MAX_DEPTH + 2], n = 0, best = -1;
-    stack[n++] = 0;
-    while (n > 0) {
-        int at = stack[--n];
-        if (splat_tree_enter(&nodes[at].box, origin, inverse, *t) > *t) continue;
+    struct {
+        int node;
+        double enter;
+    } stack[SPLAT_TREE_MAX_DEPTH + 2];
+    int n = 1, best = -1;
+    stack[0].node = 0;
+    stack[0].enter = splat_tree_enter(&nodes[0].box, origin, inverse, *t);
+    while (n-- > 0) {
+        const int at = stack[n].node;
+        if (stack[n].enter > *t) continue;
         for (int i = nodes[at].first; i < nodes[at].first + nodes[at].n; i++) {
             int part = parts->tree.order[i];
             double place = splat_part_hit(&parts->items[part], origin, direction, *t);
@@ -81,11 +86,16 @@ static int walk_tree(const splat_parts *parts, splat_vec3 origin, splat_vec3 dir
             if (is_any) return best;
         }
         if (nodes[at].n) continue;
-        int left = at + 1, right = nodes[at].right;
-        bool is_left_first = splat_tree_enter(&nodes[left].box, origin, inverse, *t) <=
-                             splat_tree_enter(&nodes[right].box, origin, inverse, *t);
-        stack[n++] = is_left_first ? right : left;
-        stack[n++] = is_left_first ? left : right;
+        const int children[2] = {at + 1, nodes[at].right};
+        double enter[2];
+        for (int k = 0; k < 2; k++) enter[k] = splat_tree_enter(&nodes[children[k]].box, origin, inverse, *t);
+        int nearer = enter[1] < enter[0];
+        for (int k = 0; k < 2; k++) { /* the nearer one on top */
+            int child = k ? nearer : !nearer;
+            stack[n].node = children[child];
+            stack[n].enter = enter[child];
+            n++;
+        }
     }
     return best;
 }

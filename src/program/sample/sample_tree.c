@@ -126,13 +126,3 @@ void splat_tree_free(splat_tree *tree)
     free(tree->order);
     *tree = (splat_tree){0};
 }
-
-double splat_tree_enter(const splat_tree_box *box, splat_vec3 origin, splat_vec3 inverse, double limit)
-{
-    double x0 = (box->low[0] - origin.x) * inverse.x, x1 = (box->high[0] - origin.x) * inverse.x;
-    double y0 = (box->low[1] - origin.y) * inverse.y, y1 = (box->high[1] - origin.y) * inverse.y;
-    double z0 = (box->low[2] - origin.z) * inverse.z, z1 = (box->high[2] - origin.z) * inverse.z;
-    double enter = fmax(fmax(fmin(x0, x1), fmin(y0, y1)), fmax(fmin(z0, z1), 0));
-    double leave = fmin(fmin(fmax(x0, x1), fmax(y0, y1)), fmin(fmax(z0, z1), limit));
-    return enter <= leave ? enter : 1e300;
-}

@@ -27,8 +27,24 @@ typedef struct splat_tree {
 /* Splits by the surface area heuristic; the same boxes give the same tree. False: no memory. */
 bool splat_tree_make(splat_tree *tree, const splat_tree_box *boxes, int n);
 void splat_tree_free(splat_tree *tree);
+
+/* Cuts [*enter, *leave] down to the part of a ray between two planes: fmin and fmax are calls. */
+static inline void splat_tree_cut(double a, double b, double *enter, double *leave)
+{
+    double near = a < b ? a : b, far = a < b ? b : a;
+    if (near > *enter) *enter = near;
+    if (far < *leave) *leave = far;
+}
+
 /* The place at which a ray enters a box, at least 0; more than `limit` if it misses the box or enters it later.
  * inverse: 1 / direction. */
-double splat_tree_enter(const splat_tree_box *box, splat_vec3 origin, splat_vec3 inverse, double limit);
+static inline double splat_tree_enter(const splat_tree_box *box, splat_vec3 origin, splat_vec3 inverse, double limit)
+{
+    double enter = 0, leave = limit;
+    splat_tree_cut((box->low[0] - origin.x) * inverse.x, (box->high[0] - origin.x) * inverse.x, &enter, &leave);
+    splat_tree_cut((box->low[1] - origin.y) * inverse.y, (box->high[1] - origin.y) * inverse.y, &enter, &leave);
+    splat_tree_cut((box->low[2] - origin.z) * inverse.z, (box->high[2] - origin.z) * inverse.z, &enter, &leave);
+    return enter <= leave ? enter : 1e300;
+}
 
 #endif
