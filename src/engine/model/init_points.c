@@ -73,24 +73,22 @@ static void keep_every(splat_cloud *host, size_t first, size_t stride)
 {
     size_t n = 0;
     for (size_t i = first; i < host->n; i += stride, n++) {
-        keep_row(host->means, 3, n, i);
-        keep_row(host->sh_dc, 3, n, i);
-        keep_row(host->scales, 3, n, i);
-        keep_row(host->rotations, 4, n, i);
-        keep_row(host->opacities, 1, n, i);
+#define SPLAT_SMALL_TENSOR(name, channels) keep_row(host->name, channels, n, i);
+#include "math/small_tensors.def"
+#undef SPLAT_SMALL_TENSOR
     }
     host->n = n;
 }
 
 static splat_status upload(const splat_model *model, const splat_cloud *host, splat_error *error)
 {
-    splat_backend *backend = model->backend;
     const splat_tensors *p = &model->gaussians.p;
     const size_t bytes = host->n * sizeof(float);
-    SPLAT_TRY(splat_backend_upload(backend, p->means, host->means, 3 * bytes, error));
-    SPLAT_TRY(splat_backend_upload(backend, p->sh_dc, host->sh_dc, 3 * bytes, error));
-    SPLAT_TRY(splat_backend_upload(backend, p->opacities, host->opacities, bytes, error));
-    return splat_backend_upload(backend, p->rotations, host->rotations, 4 * bytes, error);
+#define SPLAT_SMALL_TENSOR(name, channels)                                                                             \
+    SPLAT_TRY(splat_backend_upload(model->backend, p->name, host->name, (channels) * bytes, error));
+#include "math/small_tensors.def"
+#undef SPLAT_SMALL_TENSOR
+    return SPLAT_OK;
 }
 
 /* All of host, or of several ranks the own ones. */
@@ -105,9 +103,11 @@ static splat_status take(splat_model *model, splat_cloud *host, const splat_firs
     }
     SPLAT_TRY(splat_model_resize(model, (uint32_t)host->n, error));
     SPLAT_TRY(upload(model, host, error));
-    splat_tensors *p = &model->gaussians.p;
-    if (!is_part) SPLAT_TRY(fill_scales(backend, host, p->means, first->scale, error));
-    SPLAT_TRY(splat_backend_upload(backend, p->scales, host->scales, 3 * host->n * sizeof(float), error));
+    const splat_tensors *p = &model->gaussians.p;
+    if (!is_part) {
+        SPLAT_TRY(fill_scales(backend, host, p->means, first->scale, error));
+        SPLAT_TRY(splat_backend_upload(backend, p->scales, host->scales, 3 * host->n * sizeof(float), error));
+    }
     return splat_backend_synchronize(backend, error);
 }
 

@@ -9,7 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CHANNELS = 45, MAX_ROW = 63 };
+enum { MAX_CHANNELS = 45, SPLAT_SH_REST = MAX_CHANNELS };
+enum {
+    MAX_ROW = 3 + 1 /* normals, filter_3D */
+#define SPLAT_TENSOR(name, channels, ...) + channels
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+};
 
 /* The column of a channel of a tensor. Harmonics are channel-major in the file and coefficient-major in memory. */
 static void column_name(int tensor, uint32_t channel, uint32_t n_channels, char name[32])
@@ -163,18 +169,24 @@ static void write_header(FILE *stream, const splat_cloud *cloud)
     fprintf(stream, "end_header\n");
 }
 
+/* Writes the columns of a tensor's row, in the order of write_header, to `to`; returns their number. */
+static size_t fill_columns(const splat_cloud *cloud, int tensor, const float *values, size_t i, float *to)
+{
+    const size_t n = splat_tensor_channels(tensor, cloud->sh_degree), n_coefficients = n / 3;
+    for (size_t k = 0; k < n; k++) /* sh_rest is channel-major in the file, coefficient-major here */
+        to[k] = values[n * i + (tensor == SPLAT_TENSOR_sh_rest ? 3 * (k % n_coefficients) + k / n_coefficients : k)];
+    if (tensor != SPLAT_TENSOR_means) return n;
+    for (size_t c = 0; c < 3; c++) to[n + c] = 0.0f; /* normals */
+    return n + 3;
+}
+
 /* Returns the floats of one row. */
 static size_t fill_row(const splat_cloud *cloud, size_t i, float row[MAX_ROW])
 {
-    size_t n_coefficients = splat_sh_rest_floats(cloud->sh_degree) / 3, k = 0;
-    for (size_t c = 0; c < 3; c++) row[k++] = cloud->means[3 * i + c];
-    for (size_t c = 0; c < 3; c++) row[k++] = 0.0f; /* normals: readers expect the columns */
-    for (size_t c = 0; c < 3; c++) row[k++] = cloud->sh_dc[3 * i + c];
-    for (size_t c = 0; c < 3; c++) /* channel-major in the file, coefficient-major here */
-        for (size_t j = 0; j < n_coefficients; j++) row[k++] = cloud->sh_rest[3 * (n_coefficients * i + j) + c];
-    row[k++] = cloud->opacities[i];
-    for (size_t c = 0; c < 3; c++) row[k++] = cloud->scales[3 * i + c];
-    for (size_t c = 0; c < 4; c++) row[k++] = cloud->rotations[4 * i + c];
+    size_t k = 0;
+#define SPLAT_TENSOR(name, ...) k += fill_columns(cloud, SPLAT_TENSOR_##name, cloud->name, i, row + k);
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
     if (cloud->filter_3d) row[k++] = cloud->filter_3d[i];
     return k;
 }
