@@ -187,8 +187,8 @@ const splat_line_option splat_line_options[] = {
      "instead: N novel views between neighbouring training cameras, with poses as transforms.json and "
      "sparse/0", ""},
     {"path", 0, "camera_path", RENDER, BASIC(OUTPUT), TEXT(render.camera_path, "FILE"),
-     "instead: pictures along a camera path saved in the viewer's page, as PNGs in the folder of -o, or as a "
-     "film (by ffmpeg) if -o ends in .mp4", ""},
+     "instead: pictures along a camera path of the viewer's page, in the folder of -o, or as a film (by "
+     "ffmpeg) if -o ends in .mp4", ""},
     {"perturb", 0, NULL, RENDER, ADVANCED(OUTPUT), TEXT(render.perturb, "T,R"),
      "with --random_views: deviation of the position, in distances to the nearest camera, and rotation, in "
      "degrees", "0.1,2"},
@@ -214,9 +214,9 @@ const splat_line_option splat_line_options[] = {
      "none"},
     {"regularization_type", 'r', "regularization", COARSE, BASIC(SURFACE),
      CHOICE(coarse.regularization, "dn_consistency|density|sdf|multiview"),
-     "losses that lay Gaussians on surfaces: density: that of flat, opaque Gaussians; dn_consistency: the "
-     "same, and normals that agree with the depth; sdf: distances to the rendered depth; multiview: flat "
-     "Gaussians, normals that agree with the depth, depth and photos that agree between views",
+     "losses that lay Gaussians on surfaces: density: that of flat, opaque Gaussians; dn_consistency: also "
+     "normals that agree with the depth; sdf: distances to the rendered depth; multiview: flat Gaussians, "
+     "normals as before, depth and photos that agree between views",
      NULL},
     {"coarse_iterations", 0, NULL, COARSE, ADVANCED(SURFACE), INT(coarse.iterations, 1, 1e8),
      "last iteration of this stage, which begins at 7000 for any splat (with -i above 7000 and N above that, "
@@ -351,8 +351,8 @@ const splat_line_option splat_line_options[] = {
 
     /* mesh */
     {"output", 'o', "mesh_output,mesh_output_dir", MESH_ALONE, BASIC(OUTPUT), TEXT(output.path, "FILE,...|FOLDER"),
-     "the meshes to write: {meshes written}, several separated by commas; for a FOLDER mesh.ply and SuGaR's "
-     "name; several levels add _level03 and so on", "mesh/iteration_N in the model folder"},
+     "the meshes to write: {meshes written}, separated by commas; for a FOLDER mesh.ply and SuGaR's name; "
+     "several levels add _level03 and so on", "mesh/iteration_N in the model folder"},
 #define SPLAT_OPTION_LINE(...) LIBRARY_LINE(mesh, __VA_ARGS__)
 #include "splatsmith/mesh_options.def"
     {"use_marching_cubes", 0, NULL, MESH, ADVANCED(MESH), FLAG(surface.use_marching_cubes),
@@ -447,7 +447,7 @@ const splat_line_option splat_line_options[] = {
 
     {"gpus", 0, NULL, TRAIN | COARSE | BENCH | PLAN, STAGE(MACHINE), TEXT(machine.gpus, "N|all"),
      "train on N GPUs of this host, from --gpu on, with N photos a step (with --backend cpu: N threads; "
-     "mpirun -n N: processes); pipeline: its stages train and coarse; plan: the memory of each", NULL},
+     "mpirun -n N: processes); pipeline: in train and coarse", NULL},
 
     /* view */
     {"port", 0, "viewer", VIEW, BASIC(MACHINE), INT(viewer.port, 0, 65535),
