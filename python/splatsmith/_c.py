@@ -822,6 +822,7 @@ splat_train_options._fields_ = [
     ("pixels_per_gaussian", c_float),
     ("late_prune_opacity", c_float),
     ("free_space", c_bool),
+    ("dropout", c_float),
     ("ranks", POINTER(splat_comm)),
 ]
 splat_step_info._fields_ = [
