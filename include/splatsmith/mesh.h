@@ -52,7 +52,7 @@ typedef struct splat_mesh_extract_options {
     splat_mesh_method method;   /* POISSON */
     splat_mesh_point_source points; /* LEVEL */
     float levels[SPLAT_MESH_LEVELS]; /* LEVEL, MARCHING_CUBES: densities, above 0 and below 1, each for one mesh; 0.3 */
-    size_t n_levels;            /* of them: 1 to SPLAT_MESH_LEVELS; 1 */
+    size_t n_levels;            /* number of levels, 1 to SPLAT_MESH_LEVELS; 1 */
     size_t n_points;            /* LEVEL, DEPTH: surface points for each level; 2,000,000 */
     float resolution_factor;    /* factor of the sides of the training views' pictures; 0.05 to 8; 1 */
     int poisson_depth;          /* POISSON: 6 to 12: the finest cell is 2^-depth of the box; 0: from the spacing of the
@@ -82,7 +82,7 @@ typedef struct splat_mesh_extract_options {
                                    pixels that other photos contradict give no surface */
     int unseen_rim;             /* remove unseen faces more than this many faces from a seen one; -1: none; 8 */
     uint64_t max_host_bytes;    /* host memory for points, pictures and reconstruction; 0: no limit */
-    uint64_t seed;              /* for the choice of points */
+    uint64_t seed;              /* seed of the choice of points */
     splat_mesh_progress progress; /* NULL: none */
     void *progress_user;
     double support_trim;        /* POISSON: remove vertices farther from the nearest surface point than this many cells
@@ -94,9 +94,9 @@ typedef struct splat_mesh_extract_options {
 typedef struct splat_mesh_extract_info {
     size_t n_gaussians;                     /* LEVEL, CENTERS, MARCHING_CUBES: with an opacity of at least 1/2 */
     size_t n_points;                        /* POISSON: used */
-    size_t n_vertices_first, n_faces_first; /* before cleaning and simplifying */
+    size_t n_vertices_first, n_faces_first; /* counts before cleaning and simplifying */
     size_t n_faces_unseen;                  /* removed because no training view sees them (least_seen, unseen_rim) */
-    size_t n_vertices, n_faces;             /* written */
+    size_t n_vertices, n_faces;             /* counts of the written mesh */
 } splat_mesh_extract_info;
 
 void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, size_t size);
