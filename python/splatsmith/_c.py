@@ -398,6 +398,8 @@ class SampleScene(IntEnum):
     ROOM = 2
     STREET = 3
     HALL = 4
+    GATE = 5
+    ROOM2 = 6
 
 
 class SampleDistortion(IntEnum):
