@@ -38,6 +38,7 @@ typedef struct line {
 #define LIMITS_FREE 0, 0, false
 #define KIND_FOLDER TEXT, NULL
 #define KIND_FOLDER_OR_NONE TEXT, NULL
+#define KIND_SKY TEXT, NULL
 #define KIND_FILE TEXT, NULL
 #define KIND_MODEL TEXT, NULL
 #define KIND_PROGRAM TEXT, NULL

@@ -69,6 +69,7 @@ typedef struct splat_option_table {
 #define SPLAT_ROW_TEXT(type, name, field) {#name, SPLAT_OPTION_TEXT, SPLAT_ROW_AT(type, field, const char *), NULL}
 #define SPLAT_ROW_FOLDER SPLAT_ROW_TEXT
 #define SPLAT_ROW_FOLDER_OR_NONE SPLAT_ROW_TEXT
+#define SPLAT_ROW_SKY SPLAT_ROW_TEXT
 #define SPLAT_ROW_FILE SPLAT_ROW_TEXT
 #define SPLAT_ROW_MODEL SPLAT_ROW_TEXT
 #define SPLAT_ROW_PROGRAM SPLAT_ROW_TEXT

@@ -27,6 +27,7 @@ typedef struct splat_dataset_view {
     double turn[9];              /* of a crop: rays of the frame from rays of the lens (splat_lens_crop) */
     bool is_test;
     char *mask_path;             /* of the mask file; NULL: none */
+    char *sky_path;              /* of the mask of the sky, with `sky` FOLDER; NULL: none */
     bool has_alpha_mask;         /* the photo's alpha is its mask */
     bool has_blank;              /* undistorted: some pixels are no pixels of the photo */
     bool has_mask;               /* any of these: a byte a pixel follows the decoded photo */

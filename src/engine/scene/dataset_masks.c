@@ -11,6 +11,7 @@
 #include "io/picture/image.h"
 #include "scene/mask.h"
 #include "scene/photo.h"
+#include "scene/sky_masks.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -152,14 +153,13 @@ static splat_status find_by_name(const mask_files *files, const char *relative, 
 
 /* A JSON scene names photos below the scene's folder, and masks may lie below theirs with or without the name of the
  * folder of the photos. */
-static splat_status find_mask(const mask_files *files, const char *relative, bool is_json, splat_dataset_view *view,
-                              splat_error *error)
+static splat_status find_mask(const mask_files *files, const char *relative, bool is_json, const char *photo,
+                              char **path, splat_error *error)
 {
     const char *slash = is_json ? strchr(relative, '/') : NULL;
     const char *names[2] = {relative, slash ? slash + 1 : NULL};
-    for (int k = 0; k < 4 && !view->mask_path; k++)
-        if (names[k % 2])
-            SPLAT_TRY(find_by_name(files, names[k % 2], k >= 2, view->path, &view->mask_path, error));
+    for (int k = 0; k < 4 && !*path; k++)
+        if (names[k % 2]) SPLAT_TRY(find_by_name(files, names[k % 2], k >= 2, photo, path, error));
     return SPLAT_OK;
 }
 
@@ -185,14 +185,15 @@ static splat_status find_beside(const char *photos, char **folder, splat_error *
 }
 
 /* *folder: malloc'd; NULL: there is none, and none was asked for. */
-static splat_status find_folder(const splat_source *source, const char *requested, char **folder, splat_error *error)
+static splat_status find_folder(const splat_source *source, const char *requested, const char *option, char **folder,
+                                splat_error *error)
 {
     if (requested) {
         *folder = requested[0] == '/' ? strdup(requested) : splat_format("%s/%s", source->scene_folder, requested);
         if (!*folder) return fail_memory(error);
         if (splat_path_is_folder(*folder)) return SPLAT_OK;
         return splat_fail_at(error, SPLAT_ERROR_IO, *folder, SPLAT_NO_OFFSET,
-                             "the folder of the masks does not exist; name another with `masks`");
+                             "the folder of the masks does not exist; name another with `%s`", option);
     }
     char *photos = strcmp(source->format, "colmap") == 0 ? strdup(source->photo_folder)
                                                         : splat_format("%s/images", source->scene_folder);
@@ -205,49 +206,64 @@ static splat_status find_folder(const splat_source *source, const char *requeste
     return status;
 }
 
-static splat_status fail_no_fit(const mask_files *files, const char *photo, splat_error *error)
+static splat_status fail_no_fit(const mask_files *files, const char *photo, const char *option, splat_error *error)
 {
     if (files->n == 0)
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, files->folder, SPLAT_NO_OFFSET,
-                             "the folder of the masks is empty; put masks there or say `masks none`");
+                             "the folder of the masks is empty; put masks there or say `%s none`", option);
     return splat_fail_at(error, SPLAT_ERROR_FORMAT, files->folder, SPLAT_NO_OFFSET,
                          "no name in this folder of masks fits a photo: the first photo is \"%.200s\", whose mask "
                          "would be \"%.200s.png\", and the first file is \"%.200s\"; rename the masks or say "
-                         "`masks none`",
-                         photo, photo, files->entries[0].name);
+                         "`%s none`",
+                         photo, photo, files->entries[0].name, option);
 }
 
+/* The member of a view that takes the path of its mask. */
+typedef char **(*path_of_view)(splat_dataset_view *view);
+
+static char **mask_path(splat_dataset_view *view)
+{
+    return &view->mask_path;
+}
+
+static char **sky_path(splat_dataset_view *view)
+{
+    return &view->sky_path;
+}
+
+/* The masks of option `option` in the folder `requested`; NULL: where masks usually are. */
 static splat_status find_in_folder(splat_dataset *dataset, const splat_source *source, const char *requested,
-                                   splat_error *error)
+                                   const char *option, path_of_view path_of, splat_error *error)
 {
     mask_files files = {0};
     size_t n_found = 0;
     bool is_json = strcmp(source->format, "colmap") != 0;
-    splat_status status = find_folder(source, requested, &files.folder, error);
+    splat_status status = find_folder(source, requested, option, &files.folder, error);
     if (status == SPLAT_OK && files.folder) status = list_below(&files, "", 0, error);
     if (status == SPLAT_OK && files.n) qsort(files.entries, files.n, sizeof *files.entries, compare_files);
     for (size_t i = 0; i < dataset->n_views && status == SPLAT_OK && files.folder; i++) {
         splat_dataset_view *view = &dataset->views[i];
-        if (!view->mask_path) status = find_mask(&files, source->views[i].relative, is_json, view, error);
-        n_found += view->mask_path != NULL;
+        char **path = path_of(view);
+        if (!*path) status = find_mask(&files, source->views[i].relative, is_json, view->path, path, error);
+        n_found += *path != NULL;
     }
     if (status == SPLAT_OK && files.folder && n_found == 0)
-        status = fail_no_fit(&files, splat_basename(source->views[0].path), error);
+        status = fail_no_fit(&files, splat_basename(source->views[0].path), option, error);
     files_free(&files);
     return status;
 }
 
 /* ---------------------------------------------------------------- checks */
 
-static splat_status check_mask(const splat_dataset_view *view, splat_error *error)
+static splat_status check_mask(const splat_dataset_view *view, const char *path, splat_error *error)
 {
     int width, height, channels;
-    if (!splat_path_exists(view->mask_path))
-        return splat_fail_at(error, SPLAT_ERROR_IO, view->mask_path, SPLAT_NO_OFFSET,
+    if (!splat_path_exists(path))
+        return splat_fail_at(error, SPLAT_ERROR_IO, path, SPLAT_NO_OFFSET,
                              "the mask that transforms.json names does not exist; put it there or take mask_path out");
-    SPLAT_TRY(splat_image_probe(view->mask_path, &width, &height, &channels, error));
+    SPLAT_TRY(splat_image_probe(path, &width, &height, &channels, error));
     if (splat_same_view(width, height, view->file_width, view->file_height)) return SPLAT_OK;
-    return splat_fail_at(error, SPLAT_ERROR_FORMAT, view->mask_path, SPLAT_NO_OFFSET,
+    return splat_fail_at(error, SPLAT_ERROR_FORMAT, path, SPLAT_NO_OFFSET,
                          "the mask has %d x %d pixels, and its photo %d x %d, which is another shape; make the mask of "
                          "this photo", width, height, view->file_width, view->file_height);
 }
@@ -302,10 +318,10 @@ splat_status splat_dataset_find_masks(splat_dataset *dataset, const splat_source
         if (!dataset->views[i].mask_path) return fail_memory(error);
     }
     if (!is_off && dataset->n_views && !source->in_memory)
-        SPLAT_TRY(find_in_folder(dataset, source, options->masks, error));
+        SPLAT_TRY(find_in_folder(dataset, source, options->masks, "masks", mask_path, error));
     for (size_t i = 0; i < dataset->n_views; i++) {
         splat_dataset_view *view = &dataset->views[i];
-        if (view->mask_path && !view->crop) SPLAT_TRY(check_mask(view, error));
+        if (view->mask_path && !view->crop) SPLAT_TRY(check_mask(view, view->mask_path, error));
         const bool has_own = splat_view_has_own_mask(view);
         view->has_alpha_mask &= !is_off && !has_own && options->mask_mode != SPLAT_MASKS_IGNORE;
         view->has_mask = has_own || view->has_alpha_mask || view->has_blank;
@@ -315,4 +331,21 @@ splat_status splat_dataset_find_masks(splat_dataset *dataset, const splat_source
     }
     say_found(dataset, n_files, n_alpha, log);
     return check_plausible(dataset, n_files, log, error);
+}
+
+splat_status splat_dataset_find_sky_masks(splat_dataset *dataset, const splat_source *source,
+                                          const splat_scene_options *options, const splat_dataset_log *log,
+                                          splat_error *error)
+{
+    size_t n_found = 0;
+    if (!splat_sky_is_folder(options->sky)) return SPLAT_OK;
+    SPLAT_TRY(find_in_folder(dataset, source, options->sky, "sky", sky_path, error));
+    for (size_t i = 0; i < dataset->n_views; i++) {
+        const splat_dataset_view *view = &dataset->views[i];
+        if (!view->sky_path || view->crop) continue;
+        SPLAT_TRY(check_mask(view, view->sky_path, error));
+        n_found++;
+    }
+    splat_dataset_say(log, SPLAT_LOG_NOTICE, "masks of the sky: %zu of %zu photos", n_found, dataset->n_photos);
+    return SPLAT_OK;
 }

@@ -151,6 +151,7 @@ static splat_status fill(splat_dataset *dataset, splat_source *source, const spl
     if (status == SPLAT_OK) status = make_views(dataset, source, options, log, error);
     if (status == SPLAT_OK) status = name_views(dataset, source, error);
     if (status == SPLAT_OK) status = splat_dataset_find_masks(dataset, source, options, log, error);
+    if (status == SPLAT_OK) status = splat_dataset_find_sky_masks(dataset, source, options, log, error);
     if (status == SPLAT_OK) status = splat_dataset_split(dataset, source, options, log, error);
     if (status == SPLAT_OK) status = splat_dataset_find_depths(dataset, source, options, log, error);
     if (status == SPLAT_OK) status = splat_dataset_load_points(dataset, source, options->seed, log, error);
@@ -195,6 +196,7 @@ void splat_dataset_free(splat_dataset *dataset)
         free(dataset->views[i].photo_name);
         free(dataset->views[i].name);
         free(dataset->views[i].mask_path);
+        free(dataset->views[i].sky_path);
         free(dataset->views[i].depth_path);
     }
     free(dataset->views);

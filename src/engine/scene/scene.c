@@ -7,6 +7,7 @@
 #include "math/camera.h"
 #include "scene/mask.h"
 #include "scene/scene_options.h"
+#include "scene/sky_masks.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -78,7 +79,7 @@ static splat_status check_memory_options(const splat_scene_options *options, spl
     bool has_masks = options->masks && strcmp(options->masks, "none") != 0;
     const char *name = options->source_path ? "source_path" : options->images ? "images" : has_masks ? "masks"
                        : options->depths    ? "depths"      : options->sfm_depth ? "sfm_depth"
-                       : options->load_allres ? "load_allres" : NULL;
+                       : options->load_allres ? "load_allres" : splat_sky_is_folder(options->sky) ? "sky" : NULL;
     if (!name) return SPLAT_OK;
     return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`%s` is of scenes in files; leave it away for one in memory", name);
 }
@@ -104,6 +105,7 @@ void splat_scene_close(splat_scene *scene)
     if (scene->cache) splat_image_cache_destroy(scene->cache);
     splat_dataset_free(&scene->dataset);
     free(scene->train_cameras);
+    splat_sky_free(scene->sky);
     splat_scene_options_free(&scene->options);
     free(scene);
 }

@@ -61,6 +61,7 @@ static const char strategies_help[] = "density control"
 #define LINE_U64(at, ...) SEED(at)
 #define LINE_FOLDER(at, ...) TEXT(at, "FOLDER")
 #define LINE_FOLDER_OR_NONE(at, ...) TEXT(at, "FOLDER|none")
+#define LINE_SKY(at, ...) TEXT(at, "auto|none|FOLDER")
 #define LINE_FILE(at, ...) TEXT(at, "FILE")
 #define LINE_MODEL(at, ...) TEXT(at, "MODEL")
 #define LINE_PROGRAM(at, ...) TEXT(at, "PROGRAM")

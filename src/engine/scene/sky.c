@@ -1,0 +1,170 @@
+/* The sky of a scene: found in the photos, or read from masks. */
+#include "scene/sky.h"
+
+#include "base/context.h"
+#include "io/picture/image_read.h"
+#include "math/camera.h"
+#include "scene/mask.h"
+#include "scene/photo.h"
+#include "scene/sky_dome.h"
+#include "scene/sky_photos.h"
+#include "scene/sky_regions.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_UP 0.7      /* length of the cameras' mean axis up */
+#define LONGEST_MASK 1024 /* pixels of the longer side of a mask that is read */
+
+/* ---------------------------------------------------------------- from the photos */
+
+static void place_cameras(sky_finder *f)
+{
+    const splat_dataset *dataset = &f->scene->dataset;
+    double length = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        const splat_camera *c = &dataset->views[dataset->train[i]].camera;
+        for (int k = 0; k < 3; k++) {
+            f->center[k] += (double)c->center[k] / (double)f->n;
+            f->up[k] -= (double)c->rotation[3 + k] / (double)f->n; /* y is down */
+        }
+    }
+    for (int k = 0; k < 3; k++) length += f->up[k] * f->up[k];
+    length = sqrt(length);
+    f->has_up = length >= LEAST_UP;
+    for (int k = 0; k < 3 && length > 0; k++) f->up[k] /= length;
+    f->extent = (double)dataset->extent;
+}
+
+/* Photos with alpha have a background of one colour, which is no sky. */
+static splat_status has_alpha(const splat_scene *scene, bool *result, splat_error *error)
+{
+    int width, height, channels;
+    SPLAT_TRY(splat_photo_probe(&scene->dataset.views[scene->dataset.train[0]], &width, &height, &channels, error));
+    *result = channels == 4;
+    return SPLAT_OK;
+}
+
+static void take_masks(sky_finder *f, splat_sky *sky)
+{
+    for (size_t v = 0; v < f->n; v++) {
+        sky_photo *photo = &f->photos[v];
+        size_t n = splat_camera_pixels(&photo->camera), n_sky = 0;
+        for (size_t i = 0; i < n; i++) n_sky += photo->mask[i];
+        if (!n_sky) continue;
+        sky->masks[v] = (splat_sky_mask){photo->camera.width, photo->camera.height, photo->mask};
+        photo->mask = NULL;
+    }
+    sky->fit = f->fit;
+    sky->radius = f->radius;
+}
+
+static splat_status find(splat_scene *scene, splat_sky *sky, splat_error *error)
+{
+    sky_finder f = {.scene = scene, .n = scene->dataset.n_train, .threads = scene->context->threads};
+    bool is_cut_out = false;
+    if (f.n == 0) return SPLAT_OK;
+    SPLAT_TRY(has_alpha(scene, &is_cut_out, error));
+    if (is_cut_out) return SPLAT_OK;
+    place_cameras(&f);
+    splat_status status = sky_photos_load(&f, error);
+    if (status == SPLAT_OK) status = sky_dome_find(&f, error);
+    if (status == SPLAT_OK && f.fit > 0) {
+        status = sky_regions_find(&f, error);
+        if (status == SPLAT_OK) take_masks(&f, sky);
+    }
+    sky_photos_free(&f);
+    free(f.dome);
+    free(f.is_sky);
+    return status;
+}
+
+/* ---------------------------------------------------------------- from masks */
+
+static splat_status read(const splat_dataset_view *view, splat_sky_mask *mask, splat_error *error)
+{
+    splat_image image = {0};
+    int width = view->camera.width, height = view->camera.height, longer = width > height ? width : height;
+    SPLAT_TRY(splat_mask_read(view->sky_path, view->file_width, view->file_height, false, &image, error));
+    splat_status status = splat_photo_fit_mask(view, &image, error);
+    if (longer > LONGEST_MASK) {
+        width = (int)fmax(1, lround((double)width * LONGEST_MASK / longer));
+        height = (int)fmax(1, lround((double)height * LONGEST_MASK / longer));
+    }
+    if (status == SPLAT_OK) status = splat_mask_resize(&image, width, height, error);
+    size_t n = (size_t)width * (size_t)height;
+    for (size_t i = 0; i < n && status == SPLAT_OK; i++) image.pixels[i] = image.pixels[i] >= SPLAT_MASK_KEPT;
+    if (status == SPLAT_OK)
+        *mask = (splat_sky_mask){width, height, image.pixels};
+    else
+        splat_image_free(&image);
+    return status;
+}
+
+static splat_status read_all(const splat_scene *scene, splat_sky *sky, splat_error *error)
+{
+    for (size_t i = 0; i < sky->n; i++) {
+        const splat_dataset_view *view = &scene->dataset.views[scene->dataset.train[i]];
+        if (view->sky_path) SPLAT_TRY(read(view, &sky->masks[i], error));
+    }
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- either */
+
+static void measure(const splat_scene *scene, splat_sky *sky)
+{
+    double n_sky = 0, n_all = 0;
+    for (size_t i = 0; i < sky->n; i++) {
+        const splat_sky_mask *mask = &sky->masks[i];
+        double n_pixels = (double)splat_camera_pixels(&scene->dataset.views[scene->dataset.train[i]].camera);
+        size_t n = (size_t)mask->width * (size_t)mask->height, n_set = 0;
+        for (size_t k = 0; k < n; k++) n_set += mask->pixels[k];
+        n_sky += n ? n_pixels * (double)n_set / (double)n : 0;
+        n_all += n_pixels;
+        sky->is_found = sky->is_found || n_set > 0;
+    }
+    sky->share = n_all > 0 ? n_sky / n_all : 0;
+}
+
+static void report(const splat_scene *scene, const splat_sky *sky)
+{
+    char radius[32] = "at infinity";
+    if (sky->radius > 0) snprintf(radius, sizeof radius, "at %.3g", sky->radius);
+    if (sky->is_found && sky->fit > 0)
+        splat_log(scene->context, SPLAT_LOG_NOTICE,
+                  "sky: %.1f %% of the training photos, %s (%.0f %% of what is plain above the horizon)",
+                  100 * sky->share, radius, 100 * sky->fit);
+    else if (sky->is_found)
+        splat_log(scene->context, SPLAT_LOG_NOTICE, "sky: %.1f %% of the training photos, by their masks",
+                  100 * sky->share);
+}
+
+splat_status splat_scene_find_sky(splat_scene *scene, const splat_sky **sky, splat_error *error)
+{
+    const char *option = scene->options.sky;
+    *sky = scene->sky;
+    if (*sky) return SPLAT_OK;
+    splat_sky *made = calloc(1, sizeof *made);
+    if (made) made->masks = calloc(scene->dataset.n_train + 1, sizeof *made->masks);
+    if (!made || !made->masks) {
+        splat_sky_free(made);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sky of %zu photos", scene->dataset.n_train);
+    }
+    made->n = scene->dataset.n_train;
+    splat_status status = SPLAT_OK;
+    if (splat_sky_is_folder(option))
+        status = read_all(scene, made, error);
+    else if (!option || strcmp(option, "none") != 0)
+        status = find(scene, made, error);
+    if (status != SPLAT_OK) {
+        splat_sky_free(made);
+        return status;
+    }
+    measure(scene, made);
+    report(scene, made);
+    *sky = scene->sky = made;
+    return SPLAT_OK;
+}

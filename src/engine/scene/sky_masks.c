@@ -1,0 +1,45 @@
+/* Masks of the sky: their memory, and at another size. */
+#include "scene/sky_masks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool splat_sky_is_folder(const char *option)
+{
+    return option && strcmp(option, "auto") != 0 && strcmp(option, "none") != 0;
+}
+
+void splat_sky_free(splat_sky *sky)
+{
+    if (!sky) return;
+    for (size_t i = 0; sky->masks && i < sky->n; i++) free(sky->masks[i].pixels);
+    free(sky->masks);
+    free(sky);
+}
+
+bool splat_sky_read_trusted(const splat_sky *sky, size_t number, int width, int height, uint8_t *work, uint8_t *trusted)
+{
+    const splat_sky_mask *mask = &sky->masks[number];
+    if (!mask->pixels) return false;
+    for (int y = 0; y < height; y++) {
+        const uint8_t *row = mask->pixels + (2 * (size_t)y + 1) * (size_t)mask->height / (2 * (size_t)height) *
+                                                (size_t)mask->width;
+        uint8_t *to = trusted + (size_t)y * (size_t)width;
+        for (int x = 0; x < width; x++) to[x] = row[(2 * (size_t)x + 1) * (size_t)mask->width / (2 * (size_t)width)];
+    }
+    for (int way = 0; way < 2; way++) { /* the least around, across and down */
+        const uint8_t *from = way ? work : trusted;
+        uint8_t *to = way ? trusted : work;
+        for (int y = 0; y < height; y++)
+            for (int x = 0; x < width; x++) {
+                uint8_t least = 1;
+                for (int k = -SPLAT_SKY_TRUST; k <= SPLAT_SKY_TRUST; k++) {
+                    int i = way ? x : x + k, j = way ? y + k : y;
+                    if (i < 0 || j < 0 || i >= width || j >= height) continue;
+                    least &= from[(size_t)j * (size_t)width + (size_t)i];
+                }
+                to[(size_t)y * (size_t)width + (size_t)x] = least;
+            }
+    }
+    return true;
+}

@@ -1,0 +1,37 @@
+/* Masks of the sky of the training photos. */
+#ifndef SPLAT_SCENE_SKY_MASKS_H
+#define SPLAT_SCENE_SKY_MASKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* True if the value of option `sky` is a folder. */
+bool splat_sky_is_folder(const char *option);
+
+#define SPLAT_SKY_TRUST 2 /* pixels around a trusted one that are sky as well */
+
+/* The sky in one training photo. */
+typedef struct splat_sky_mask {
+    int width, height; /* of the mask, not of the photo */
+    uint8_t *pixels;   /* [height][width] 1: sky; NULL: the photo shows none */
+} splat_sky_mask;
+
+typedef struct splat_sky {
+    size_t n;              /* training photos */
+    splat_sky_mask *masks; /* [n], in the order of the training photos */
+    bool is_found;         /* false: no photo shows sky, and the rest is 0 */
+    double fit;            /* share of the plain pixels above the horizon that have the colour of their direction */
+    double radius;         /* of the ball on which directions fit best, scene units; 0: infinity */
+    double share;          /* of the pixels of all training photos */
+} splat_sky;
+
+void splat_sky_free(splat_sky *sky);
+
+/* Writes the trusted sky of training photo `number` at another size: trusted[height][width] is 1 where the pixel and
+ * the 24 pixels around it are sky, else 0. Returns false, and writes nothing, if the photo shows no sky. work: as
+ * large as trusted. */
+bool splat_sky_read_trusted(const splat_sky *sky, size_t number, int width, int height, uint8_t *work,
+                            uint8_t *trusted);
+
+#endif

@@ -1,0 +1,153 @@
+/* The sky of photos: found by what directions share, whatever the exposure, and not where there is none. */
+#include "io/picture/image_write.h"
+#include "scene/scene.h"
+#include "scene/sky.h"
+#include "scene_fixture.h"
+#include "sky_fixture.h"
+
+#include <math.h>
+
+/* The share of the sky that is found, and the share of the rest that is taken for sky. */
+static void compare(const splat_sky *sky, double *found, double *false_share)
+{
+    double n[2][2] = {{0}};
+    for (size_t i = 0; i < sky->n; i++)
+        for (int p = 0; p < SKY_W * SKY_H; p++) n[sky_truth[i][p]][sky->masks[i].pixels && sky->masks[i].pixels[p]]++;
+    *found = n[1][1] / fmax(n[1][0] + n[1][1], 1);
+    *false_share = n[0][1] / fmax(n[0][0] + n[0][1], 1);
+}
+
+static void check_found(sky_world of, double spread, double radius)
+{
+    splat_error error;
+    const splat_sky *sky;
+    double found, false_share;
+    splat_scene *scene = sky_make_scene(of, SKY_N, spread, NULL);
+    ASSERT_OK(splat_scene_find_sky(scene, &sky, &error));
+    compare(sky, &found, &false_share);
+    print_message("world %d, exposures %.1f: fit %.2f at %.3g, %.3f found, %.5f false\n", (int)of, spread, sky->fit,
+                  sky->radius, found, false_share);
+    assert_true(sky->is_found);
+    assert_true(found > 0.9 && false_share < 0.001);
+    if (radius > 0) assert_true(fabs(sky->radius - radius) < 0.3 * radius);
+    if (radius == 0) assert_true(sky->radius == 0);
+    assert_non_null(strstr(sky_log, "sky: "));
+    splat_scene_close(scene);
+}
+
+static void a_sky_at_infinity_is_found(void **state)
+{
+    (void)state;
+    check_found(SKY_GRADIENT, 0, 0);
+    check_found(SKY_CLOUDS, 0, 0);
+}
+
+static void a_painted_ball_is_found(void **state)
+{
+    (void)state;
+    check_found(SKY_BALL, 0, 14);
+}
+
+static void exposures_do_not_hide_it(void **state)
+{
+    (void)state;
+    check_found(SKY_GRADIENT, 0.3, 0);
+}
+
+static void walls_are_no_sky(void **state)
+{
+    (void)state;
+    splat_error error;
+    const splat_sky *sky;
+    splat_scene *scene = sky_make_scene(SKY_ROOM, SKY_N, 0, NULL);
+    ASSERT_OK(splat_scene_find_sky(scene, &sky, &error));
+    print_message("room: fit %.2f\n", sky->fit);
+    assert_false(sky->is_found);
+    for (size_t i = 0; i < sky->n; i++) assert_null(sky->masks[i].pixels);
+    splat_scene_close(scene);
+}
+
+static void few_photos_say_nothing(void **state)
+{
+    (void)state;
+    splat_error error;
+    const splat_sky *sky;
+    splat_scene *scene = sky_make_scene(SKY_GRADIENT, 2, 0, NULL);
+    ASSERT_OK(splat_scene_find_sky(scene, &sky, &error));
+    assert_false(sky->is_found);
+    splat_scene_close(scene);
+}
+
+static void none_finds_none(void **state)
+{
+    (void)state;
+    splat_error error;
+    const splat_sky *sky;
+    splat_scene *scene = sky_make_scene(SKY_GRADIENT, SKY_N, 0, "none");
+    ASSERT_OK(splat_scene_find_sky(scene, &sky, &error));
+    assert_false(sky->is_found);
+    splat_scene_close(scene);
+}
+
+static void threads_do_not_change_it(void **state)
+{
+    (void)state;
+    splat_error error;
+    const splat_sky *sky[2];
+    splat_scene *scenes[2];
+    for (int k = 0; k < 2; k++) {
+        sky_context->threads = k ? 3 : 1;
+        scenes[k] = sky_make_scene(SKY_CLOUDS, SKY_N, 0.3, NULL);
+        ASSERT_OK(splat_scene_find_sky(scenes[k], &sky[k], &error));
+    }
+    for (size_t i = 0; i < SKY_N; i++) assert_true(sky[0]->masks[i].pixels && sky[1]->masks[i].pixels);
+    for (size_t i = 0; i < SKY_N; i++)
+        assert_memory_equal(sky[0]->masks[i].pixels, sky[1]->masks[i].pixels, SKY_W * SKY_H);
+    for (int k = 0; k < 2; k++) splat_scene_close(scenes[k]);
+    sky_context->threads = 2;
+}
+
+/* A folder of masks: white is sky, in every photo that has one. */
+static void masks_of_a_folder_are_read(void **state)
+{
+    (void)state;
+    splat_sample_options sample;
+    splat_scene_options options;
+    splat_scene *scene;
+    splat_error error;
+    const splat_sky *sky;
+    uint8_t mask[32 * 24], work[64 * 48], trusted[64 * 48];
+    splat_sample_options_init(&sample);
+    sample.width = 64;
+    sample.height = 48;
+    sample.n_cameras = 4;
+    sample.n_points = 200;
+    fixture_sample("s", &sample, 2);
+    fixture_folder("s/sky");
+    for (int i = 0; i < 32 * 24; i++) mask[i] = i < 32 * 12 ? 255 : 0;
+    ASSERT_OK(splat_png_write("s/sky/image_001.png", 32, 24, 1, 8, mask, &error));
+    splat_scene_options_init(&options);
+    options.source_path = "s";
+    options.sky = "sky";
+    ASSERT_OK(splat_scene_open(sky_context, &options, &scene, &error));
+    ASSERT_OK(splat_scene_find_sky(scene, &sky, &error));
+    assert_true(sky->is_found && fabs(sky->share - 0.125) < 0.01);
+    assert_null(sky->masks[0].pixels);
+    assert_false(splat_sky_read_trusted(sky, 0, 64, 48, work, trusted));
+    assert_true(splat_sky_read_trusted(sky, 1, 64, 48, work, trusted));
+    for (int i = 0; i < 64 * 48; i++) assert_int_equal(trusted[i], i / 64 < 24 - SPLAT_SKY_TRUST);
+    splat_scene_close(scene);
+    options.sky = "nowhere";
+    assert_failure(splat_scene_open(sky_context, &options, &scene, &error), SPLAT_ERROR_IO, &error, "`sky`");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_sky_at_infinity_is_found), cmocka_unit_test(a_painted_ball_is_found),
+        cmocka_unit_test(exposures_do_not_hide_it),   cmocka_unit_test(walls_are_no_sky),
+        cmocka_unit_test(few_photos_say_nothing),     cmocka_unit_test(none_finds_none),
+        cmocka_unit_test(threads_do_not_change_it),   cmocka_unit_test(masks_of_a_folder_are_read),
+    };
+    return cmocka_run_group_tests(tests, sky_begin, sky_end);
+}
