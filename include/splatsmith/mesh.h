@@ -52,7 +52,7 @@ typedef struct splat_mesh_extract_options {
     splat_mesh_method method;   /* POISSON */
     splat_mesh_point_source points; /* LEVEL */
     float levels[SPLAT_MESH_LEVELS]; /* LEVEL, MARCHING_CUBES: densities, above 0 and below 1, each for one mesh; 0.3 */
-    size_t n_levels;            /* number of levels, 1 to SPLAT_MESH_LEVELS; 1 */
+    size_t n_levels;            /* of them: 1 to SPLAT_MESH_LEVELS; 1 */
     size_t n_points;            /* LEVEL, DEPTH: surface points for each level; 2,000,000 */
     float resolution_factor;    /* factor of the sides of the training views' pictures; 0.05 to 8; 1 */
     int poisson_depth;          /* POISSON: 6 to 12: the finest cell is 2^-depth of the box; 0: from the spacing of the
@@ -78,11 +78,9 @@ typedef struct splat_mesh_extract_options {
     size_t target_vertices;     /* simplify to this number; 0: do not simplify; 1,000,000 */
     size_t min_component_faces; /* remove smaller pieces; 100 */
     double least_seen;          /* remove pieces with a smaller share of faces that a training view sees; 0.001 */
-    bool remove_sky;            /* true. VIEWS with planes: beyond the foreground's box, plain pixels on no plane and
-                                   pixels that other photos contradict give no surface */
     int unseen_rim;             /* remove unseen faces more than this many faces from a seen one; -1: none; 8 */
     uint64_t max_host_bytes;    /* host memory for points, pictures and reconstruction; 0: no limit */
-    uint64_t seed;              /* seed of the choice of points */
+    uint64_t seed;              /* for the choice of points */
     splat_mesh_progress progress; /* NULL: none */
     void *progress_user;
     double support_trim;        /* POISSON: remove vertices farther from the nearest surface point than this many cells
@@ -94,9 +92,11 @@ typedef struct splat_mesh_extract_options {
 typedef struct splat_mesh_extract_info {
     size_t n_gaussians;                     /* LEVEL, CENTERS, MARCHING_CUBES: with an opacity of at least 1/2 */
     size_t n_points;                        /* POISSON: used */
-    size_t n_vertices_first, n_faces_first; /* counts before cleaning and simplifying */
+    size_t n_vertices_first, n_faces_first; /* before cleaning and simplifying */
     size_t n_faces_unseen;                  /* removed because no training view sees them (least_seen, unseen_rim) */
-    size_t n_vertices, n_faces;             /* counts of the written mesh */
+    size_t n_faces_before_sky;              /* removed because they stand before the sky of the photos */
+    size_t n_vertices, n_faces;             /* written */
+    uint64_t n_sky_pixels, n_sky_covered;   /* of sky in the training views, and those of them that the mesh covers */
 } splat_mesh_extract_info;
 
 void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, size_t size);
@@ -124,6 +124,11 @@ splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, spla
                                 const splat_mesh_extract_options *options, const char *const *paths, size_t n_paths,
                                 splat_mesh_extract_info *info, splat_error *error);
 
+/* Writes {"mesh": {"sky_covered": n_sky_covered / n_sky_pixels, "n_sky_pixels": n_sky_pixels}} to results.json of a
+ * model folder and keeps its other entries. Errors: IO, FORMAT, MEMORY. */
+splat_status splat_mesh_extract_info_write(const char *model_path, const splat_mesh_extract_info *info,
+                                           splat_error *error);
+
 /* Removes Gaussians that float in free space: at least three training views look through the place at a surface more
  * than a tenth farther away, which they confirm with other views, and fewer views see a surface at the place. Use it
  * for splats whose floaters hide the scene in few views; it may also remove things thinner than a pixel. options: NULL,
@@ -132,6 +137,12 @@ splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, spla
 splat_status splat_model_remove_floaters(splat_scene *scene, splat_model *model,
                                          const splat_mesh_extract_options *options, size_t *n_removed,
                                          splat_error *error);
+/* Removes Gaussians whose centres stand before the sky of the photos (splat_scene_options.sky) in two training views or
+ * more, and in a quarter or more of those whose pictures contain them. A splat paints the sky with them. Call it before
+ * splat_mesh_extract. *n_removed: the number; 0 without sky. Errors: NUMERIC (no Gaussian would remain), MEMORY, those
+ * of decoding. */
+splat_status splat_model_remove_before_sky(splat_scene *scene, splat_model *model, size_t *n_removed,
+                                           splat_error *error);
 /* Removes Gaussians that fewer than least_views training views show. A view shows a Gaussian if the Gaussian gives at
  * least 1/255 of the light of some pixel that the view's mask keeps. *n_removed: the number. Errors: ARGUMENT
  * (least_views below 1, or above the number of training views), NUMERIC (no Gaussian would remain; nothing changed),

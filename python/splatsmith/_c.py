@@ -398,8 +398,6 @@ class SampleScene(IntEnum):
     ROOM = 2
     STREET = 3
     HALL = 4
-    GATE = 5
-    ROOM2 = 6
 
 
 class SampleDistortion(IntEnum):
@@ -578,6 +576,7 @@ splat_scene_options._fields_ = [
     ("strict", c_bool),
     ("split", c_int),
     ("sector", c_int),
+    ("sky", c_char_p),
 ]
 splat_scene_info._fields_ = [
     ("format", c_char_p),
@@ -824,7 +823,6 @@ splat_train_options._fields_ = [
     ("pixels_per_gaussian", c_float),
     ("late_prune_opacity", c_float),
     ("free_space", c_bool),
-    ("dropout", c_float),
     ("ranks", POINTER(splat_comm)),
 ]
 splat_step_info._fields_ = [
@@ -989,7 +987,6 @@ splat_mesh_extract_options._fields_ = [
     ("target_vertices", c_size_t),
     ("min_component_faces", c_size_t),
     ("least_seen", c_double),
-    ("remove_sky", c_bool),
     ("unseen_rim", c_int),
     ("max_host_bytes", c_uint64),
     ("seed", c_uint64),
@@ -1004,8 +1001,11 @@ splat_mesh_extract_info._fields_ = [
     ("n_vertices_first", c_size_t),
     ("n_faces_first", c_size_t),
     ("n_faces_unseen", c_size_t),
+    ("n_faces_before_sky", c_size_t),
     ("n_vertices", c_size_t),
     ("n_faces", c_size_t),
+    ("n_sky_pixels", c_uint64),
+    ("n_sky_covered", c_uint64),
 ]
 splat_refine_info._fields_ = [
     ("n_vertices", c_size_t),
@@ -1358,8 +1358,11 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_mesh_extract": (c_int, [POINTER(splat_context), POINTER(splat_scene), POINTER(splat_model),
         POINTER(splat_mesh_extract_options), POINTER(c_char_p), c_size_t, POINTER(splat_mesh_extract_info),
         POINTER(splat_error)]),
+    "splat_mesh_extract_info_write": (c_int, [c_char_p, POINTER(splat_mesh_extract_info), POINTER(splat_error)]),
     "splat_model_remove_floaters": (c_int, [POINTER(splat_scene), POINTER(splat_model),
         POINTER(splat_mesh_extract_options), POINTER(c_size_t), POINTER(splat_error)]),
+    "splat_model_remove_before_sky": (c_int, [POINTER(splat_scene), POINTER(splat_model), POINTER(c_size_t),
+        POINTER(splat_error)]),
     "splat_model_remove_unseen": (c_int, [POINTER(splat_scene), POINTER(splat_model), c_int, POINTER(c_size_t),
         POINTER(splat_error)]),
     "splat_train_options_init_refine_sized": (None, [POINTER(splat_train_options), c_size_t]),

@@ -54,6 +54,7 @@ class SceneOptions(TypedDict, total=False):
     strict: bool
     split: Union[str, _c.SplitRule]
     sector: int
+    sky: PathLike
 
 
 class CleanOptions(TypedDict, total=False):
@@ -139,7 +140,6 @@ class TrainOptions(TypedDict, total=False):
     pixels_per_gaussian: float
     late_prune_opacity: float
     free_space: bool
-    dropout: float
     first_iteration: int
     regularize_after: int
     entropy_factor: float
@@ -202,7 +202,6 @@ class MeshExtractOptions(TypedDict, total=False):
     target_vertices: int
     min_component_faces: int
     least_seen: float
-    remove_sky: bool
     unseen_rim: int
     max_host_bytes: int
     seed: int

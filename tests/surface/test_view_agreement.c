@@ -204,7 +204,6 @@ static splat_mesh_extract_options options_of(int depth)
     splat_mesh_extract_options_init(&o);
     o.points = SPLAT_MESH_POINTS_VIEWS;
     o.poisson_depth = depth;
-    o.remove_sky = false; /* these maps have one colour a thing */
     return o;
 }
 
@@ -271,53 +270,6 @@ static void points_are_even_and_on_the_surface(void **state)
     assert_true(weights > 2 * 0.17 * (double)agreed.n_kept && weights < 8 * (double)agreed.n_kept);
     free(keys);
     splat_surface_points_free(&points);
-    splat_view_maps_free(&maps);
-}
-
-/* Points beyond a box of 1 around the middle. */
-static size_t count_far(const splat_view_maps *maps, bool remove_sky)
-{
-    splat_surface_points points;
-    splat_surface_agreed agreed;
-    splat_mesh_extract_options o = options_of(7);
-    splat_surface_boxes boxes = {{-1, -1, -1}, {1, 1, 1}, {-4, -4, -4}, {4, 4, 4}};
-    splat_error error;
-    size_t n = 0;
-    o.remove_sky = remove_sky;
-    must(splat_surface_points_make(&points, 200000, &error), &error);
-    must(splat_surface_points_weigh(&points, &error), &error);
-    must(splat_surface_agree(maps, &boxes, &o, 2, &points, &agreed, &error), &error);
-    for (size_t i = 0; i < points.n; i++)
-        n += !splat_surface_is_inside(points.positions + 3 * i, boxes.low, boxes.high);
-    splat_surface_points_free(&points);
-    return n;
-}
-
-/* A plain region that every view sees far away at the same place is sky, unless a plane determines its depth. */
-static void what_is_plain_and_far_is_sky(void **state)
-{
-    (void)state;
-    splat_view_maps maps = make_truth(W, H);
-    for (size_t v = 0; v < maps.n; v++) memset(maps.views[v].alpha, 253, W * H);
-    for (size_t v = 0; v < maps.n; v++) memset(maps.views[v].rgb, 90, 3 * W * H);
-    size_t all = count_far(&maps, false), plain = count_far(&maps, true);
-    for (size_t v = 0; v < maps.n; v++) /* an even gradient is as plain */
-        for (size_t i = 0; i < 3 * W * H; i++) maps.views[v].rgb[i] = (uint8_t)(40 + 2 * (i / 3 % W) % 200);
-    size_t gradient = count_far(&maps, true);
-    for (size_t v = 0; v < maps.n; v++)
-        for (size_t i = 0; i < W * H; i++)
-            for (size_t k = 0; k < 3; k++) maps.views[v].rgb[3 * i + k] = (uint8_t)(97 * i * i >> 3);
-    size_t textured = count_far(&maps, true);
-    for (size_t v = 0; v < maps.n; v++) memset(maps.views[v].alpha, SPLAT_VIEW_MAP_PLAIN, W * H);
-    size_t said_plain = count_far(&maps, true);
-    for (size_t v = 0; v < maps.n; v++) memset(maps.views[v].rgb, 90, 3 * W * H);
-    for (size_t v = 0; v < maps.n; v++) memset(maps.views[v].alpha, SPLAT_VIEW_MAP_PLANE, W * H);
-    size_t plane = count_far(&maps, true);
-    print_message("far points: %zu; plain %zu, gradient %zu, textured %zu, plain in the photo %zu, plane %zu\n", all,
-                  plain, gradient, textured, said_plain, plane);
-    assert_true(all > 200);
-    assert_true(plain * 4 < all && gradient * 4 < all && said_plain == 0);
-    assert_true(textured * 10 > all * 9 && plane == all);
     splat_view_maps_free(&maps);
 }
 
@@ -395,7 +347,6 @@ int main(void)
         cmocka_unit_test(a_pixel_is_the_limit),
         cmocka_unit_test(a_sky_is_no_surface),
         cmocka_unit_test(points_are_even_and_on_the_surface),
-        cmocka_unit_test(what_is_plain_and_far_is_sky),
         cmocka_unit_test(few_points_have_larger_cells),
         cmocka_unit_test(threads_do_not_change_a_point),
         cmocka_unit_test(pixels_answer_alike_in_batches),

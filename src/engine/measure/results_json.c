@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/plural.h"
 #include "io/json.h"
+#include "splatsmith/mesh.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -196,4 +197,17 @@ splat_status splat_mesh_results_json_write(const char *model_path, const char *m
 {
     SPLAT_TRY(merge(model_path, "results.json", method, mesh_mean_json(mean), error));
     return merge(model_path, "per_view.json", method, mesh_views_json(views, names, n, &mean->all), error);
+}
+
+splat_status splat_mesh_extract_info_write(const char *model_path, const splat_mesh_extract_info *info,
+                                           splat_error *error)
+{
+    json_t *object = json_object();
+    double covered = info->n_sky_pixels ? (double)info->n_sky_covered / (double)info->n_sky_pixels : 0;
+    if (!object || !set(object, "sky_covered", json_real(covered)) ||
+        !set(object, "n_sky_pixels", json_integer((json_int_t)info->n_sky_pixels))) {
+        json_decref(object);
+        object = NULL;
+    }
+    return merge(model_path, "results.json", "mesh", object, error);
 }

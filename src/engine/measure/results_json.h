@@ -19,5 +19,4 @@ splat_status splat_results_json_write(const char *model_path, const char *method
 splat_status splat_mesh_results_json_write(const char *model_path, const char *method, const splat_mesh_metrics *mean,
                                            const splat_mesh_metrics *views, const char *const *names, size_t n,
                                            splat_error *error);
-
 #endif

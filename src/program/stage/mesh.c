@@ -116,7 +116,6 @@ static const struct {
     {"max_depth", TSDF},
     {"min_alpha", DEPTH | VIEWS | TSDF},
     {"planes", VIEWS},
-    {"remove_sky", VIEWS},
 };
 
 static void tell_without_effect(const splat_line *line, const splat_mesh_extract_options *options)
@@ -299,6 +298,12 @@ static void say_mesh(const splat_talk *talk, const splat_mesh_extract_info *info
     if (info->n_faces_unseen)
         splat_say(talk, "%zu face%s that no training view sees went", info->n_faces_unseen,
                   splat_plural(info->n_faces_unseen));
+    if (info->n_faces_before_sky)
+        splat_say(talk, "%zu face%s before the sky went", info->n_faces_before_sky,
+                  splat_plural(info->n_faces_before_sky));
+    if (info->n_sky_pixels)
+        splat_say(talk, "sky covered: %.2f %% of %.3g pixels",
+                  100 * (double)info->n_sky_covered / (double)info->n_sky_pixels, (double)info->n_sky_pixels);
     for (size_t i = 0; i < paths->n_each; i++) splat_say(talk, "  %s", paths->path[mesh * paths->n_each + i]);
 }
 
@@ -317,6 +322,26 @@ splat_status splat_stage_remove_floaters(splat_session *session, const splat_lin
     return SPLAT_OK;
 }
 
+/* Removes the Gaussians with which the splat paints the sky. */
+static splat_status remove_before_sky(splat_session *session, const splat_line *line, splat_error *error)
+{
+    splat_model_info info;
+    size_t n_removed;
+    splat_model_get_info(session->model, &info);
+    SPLAT_TRY(splat_model_remove_before_sky(session->scene, session->model, &n_removed, error));
+    if (n_removed)
+        splat_say(line->talk, "%zu of %zu Gaussians stand before the sky and take no part", n_removed,
+                  info.n_gaussians);
+    return SPLAT_OK;
+}
+
+/* Keeps the figures of the first mesh in the model folder. */
+static splat_status write_results(const splat_line *line, const splat_mesh_extract_info *info, splat_error *error)
+{
+    if (!line->model->model_path || !info->n_sky_pixels) return SPLAT_OK;
+    return splat_mesh_extract_info_write(line->model->model_path, info, error);
+}
+
 static splat_status extract(splat_session *session, const splat_line *line, const splat_mesh_extract_options *chosen,
                             const mesh_paths *paths, splat_error *error)
 {
@@ -330,6 +355,7 @@ static splat_status extract(splat_session *session, const splat_line *line, cons
     SPLAT_TRY(splat_mesh_extract(session->context, session->scene, session->model, &options,
                                  (const char *const *)paths->path, paths->n_each, info, error));
     for (size_t i = 0; i < splat_mesh_extract_count(&options); i++) say_mesh(line->talk, &info[i], paths, i);
+    SPLAT_TRY(write_results(line, &info[0], error));
     stage_times_write(&times, parts_text, sizeof parts_text);
     splat_say(line->talk, "in %s%s", splat_duration(splat_seconds() - begin, time_text), parts_text);
     return SPLAT_OK;
@@ -343,6 +369,7 @@ static splat_status make(splat_session *session, const splat_line *line, const s
     splat_status status = choose_paths(line, options, session->iteration, &paths, error);
     if (status == SPLAT_OK && line->surface->remove_floaters)
         status = splat_stage_remove_floaters(session, line, options, error);
+    if (status == SPLAT_OK) status = remove_before_sky(session, line, error);
     if (status == SPLAT_OK) status = extract(session, line, options, &paths, error);
     free_paths(&paths);
     return status;

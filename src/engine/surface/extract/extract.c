@@ -6,9 +6,11 @@
 #include "surface/extract/extract_density.h"
 #include "surface/extract/extract_fusion.h"
 #include "surface/extract/extract_poisson.h"
+#include "surface/extract/extract_sky.h"
 #include "surface/extract/extract_visible.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/point_cells.h"
+#include "surface/extract/sky_space.h"
 #include "surface/extract/surface_collect.h"
 #include "surface/extract/surface_points.h"
 #include "surface/extract/surface_views.h"
@@ -70,15 +72,16 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
     info->n_faces_first = mesh->n_faces;
     SPLAT_TRY(clean(e, mesh, error));
     if (simplifies) SPLAT_TRY(simplify(e, mesh, error));
+    SPLAT_TRY(splat_extract_drop_before_sky(e, mesh, &info->n_faces_before_sky, error));
     SPLAT_TRY(splat_extract_drop_invisible(e, mesh, &info->n_faces_unseen, error));
-    if (simplifies || info->n_faces_unseen) SPLAT_TRY(clean(e, mesh, error));
+    if (simplifies || info->n_faces_before_sky || info->n_faces_unseen) SPLAT_TRY(clean(e, mesh, error));
     if (points && o->project)
         SPLAT_TRY(project(e, points, mesh, error)); /* computes normals, too */
     else
         SPLAT_TRY(splat_mesh_compute_normals(mesh, e->threads, error));
     info->n_vertices = mesh->n_vertices;
     info->n_faces = mesh->n_faces;
-    return SPLAT_OK;
+    return splat_extract_measure_sky(e, mesh, &info->n_sky_pixels, &info->n_sky_covered, error);
 }
 
 static splat_status finish_and_write(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
@@ -107,6 +110,7 @@ static splat_status extract_points(const splat_extraction *e, const char *const 
     for (size_t i = 0; i < n; i++) {
         splat_mesh mesh = {0};
         info[i].n_gaussians = n_opaque;
+        if (status == SPLAT_OK) status = splat_sky_remove_points(e->scene, &points[i], error);
         if (status == SPLAT_OK) status = splat_extract_poisson(e, &points[i], &mesh, error);
         info[i].n_points = points[i].n;
         if (!e->options->project) splat_surface_points_free(&points[i]); /* of no more use, and memory is needed */

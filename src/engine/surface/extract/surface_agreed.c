@@ -5,7 +5,7 @@
 
 #include "math/camera.h"
 #include "surface/extract/point_cells.h"
-#include "surface/extract/sky_filter.h"
+#include "surface/extract/sky_space.h"
 #include "surface/extract/view_agreement.h"
 #include "surface/planes/planes.h"
 
@@ -22,7 +22,6 @@ typedef struct tally {
 
 typedef struct judge {
     const splat_view_maps *maps;
-    const splat_sky_cells *sky; /* NULL: is surface, too */
     splat_point_cells *cells;
     splat_cell_sample *samples; /* [PIECE] */
     uint8_t *valid;             /* [PIECE] */
@@ -31,21 +30,11 @@ typedef struct judge {
     tally tally;
 } judge;
 
-/* True if the agreed surface at a pixel beyond the foreground is sky. */
-static bool is_sky(const judge *j, const splat_view_map *map, size_t pixel, const float position[3])
-{
-    if (!j->sky || map->alpha[pixel] == SPLAT_VIEW_MAP_PLANE ||
-        splat_surface_is_inside(position, j->cells->boxes.low, j->cells->boxes.high))
-        return false;
-    return map->alpha[pixel] == SPLAT_VIEW_MAP_PLAIN || splat_sky_is_plain(map, pixel) ||
-           splat_sky_cells_are_empty_at(j->sky, position);
-}
-
 /* Weight: how many saw it, and how steeply. */
-static bool sample_of(const judge *j, const splat_view_map *map, size_t pixel, const splat_agreement *a,
+static bool sample_of(const splat_view_map *map, const splat_agreement *a,
                       splat_cell_sample *sample)
 {
-    if (!splat_agreement_holds(a, map->n_neighbors) || is_sky(j, map, pixel, a->position)) return false;
+    if (!splat_agreement_holds(a, map->n_neighbors)) return false;
     for (int k = 0; k < 3; k++) {
         sample->position[k] = a->position[k];
         sample->normal[k] = a->normal[k];
@@ -67,7 +56,7 @@ static tally judge_batch(const judge *j, size_t view, size_t first, size_t n, sp
         size_t pixel = first + i * j->step;
         t.n_seen += map->depth[pixel] > 0;
         t.n_against += valid[i] && a[i].n_against > a[i].n_agree;
-        valid[i] = valid[i] && sample_of(j, map, pixel, &a[i], &samples[i]);
+        valid[i] = valid[i] && sample_of(map, &a[i], &samples[i]);
         t.n_kept += valid[i];
     }
     return t;
@@ -122,19 +111,24 @@ splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surfac
     size_t n_pixels = 0;
     for (size_t v = 0; v < maps->n; v++) n_pixels += splat_camera_pixels(&maps->views[v].camera);
     size_t step = n_pixels / PER_POINT / (points->capacity ? points->capacity : 1);
-    splat_sky_cells sky = {0};
-    bool no_sky = options->planes && options->remove_sky;
-    judge j = {.maps = maps, .sky = no_sky ? &sky : NULL, .cells = &cells, .threads = threads,
-               .step = step > 1 ? step : 1};
-    splat_status status = no_sky ? splat_sky_cells_find(maps, boxes, threads, &sky, error) : SPLAT_OK;
-    if (status == SPLAT_OK) status = judge_all(&j, options, error);
+    judge j = {.maps = maps, .cells = &cells, .threads = threads, .step = step > 1 ? step : 1};
+    splat_status status = judge_all(&j, options, error);
     if (status == SPLAT_OK) splat_point_cells_collect(&cells, points);
     *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, cells.side[0]};
     splat_point_cells_free(&cells);
-    splat_sky_cells_free(&sky);
     free(j.samples);
     free(j.valid);
     return status;
+}
+
+/* Planes are found without the sky, and may reach into it. */
+static splat_status clear_sky(splat_scene *scene, splat_view_maps *maps, splat_error *error)
+{
+    const splat_sky *sky;
+    SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
+    for (size_t v = 0; v < maps->n && sky->is_found; v++)
+        SPLAT_TRY(splat_sky_clear_map(sky, v, &maps->views[v], error));
+    return SPLAT_OK;
 }
 
 splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
@@ -147,6 +141,7 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
     SPLAT_TRY(splat_surface_points_weigh(points, error));
     SPLAT_TRY(splat_view_maps_make(scene, model, options, &maps, error));
     splat_status status = options->planes ? splat_surface_planes_apply(scene, options, &maps, error) : SPLAT_OK;
+    if (status == SPLAT_OK && options->planes) status = clear_sky(scene, &maps, error);
     if (status == SPLAT_OK)
         status = splat_surface_agree(&maps, &boxes, options, model->context->threads, points, &agreed, error);
     splat_view_maps_free(&maps);

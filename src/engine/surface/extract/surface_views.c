@@ -6,6 +6,7 @@
 #include "model/model.h"
 #include "scene/dataset.h"
 #include "scene/scene.h"
+#include "scene/sky.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
 
@@ -134,11 +135,29 @@ static splat_status leave_masked(splat_scene *scene, const splat_surface_view *v
     return SPLAT_OK;
 }
 
+/* Trusted sky is free space. */
+static splat_status leave_sky(const splat_sky *sky, const splat_surface_view *view, const view_buffers *b,
+                              splat_error *error)
+{
+    size_t n = splat_camera_pixels(view->camera);
+    float *depth = b->maps, *alpha = depth + 4 * n;
+    uint8_t *work = malloc(n), *trusted = malloc(n);
+    bool ok = work && trusted;
+    if (ok && splat_sky_read_trusted(sky, view->number, view->camera->width, view->camera->height, work, trusted))
+        for (size_t i = 0; i < n; i++)
+            if (trusted[i]) depth[i] = alpha[i] = 0;
+    free(work);
+    free(trusted);
+    return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sky of a view");
+}
+
 splat_status splat_surface_views(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
                                  splat_surface_function use, void *user, splat_error *error)
 {
     const splat_dataset *dataset = &scene->dataset;
+    const splat_sky *sky;
     view_buffers buffers;
+    SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
     SPLAT_TRY(make_buffers(model->backend, splat_surface_pixels(scene, options->resolution_factor),
                            dataset->n_masked > 0, &buffers, error));
     splat_status status = SPLAT_OK;
@@ -147,6 +166,7 @@ splat_status splat_surface_views(splat_scene *scene, splat_model *model, const s
         splat_camera camera = splat_surface_camera(scene, i, options->resolution_factor);
         status = see(model, &camera, options->min_alpha, &buffers, &view, error);
         if (status == SPLAT_OK) status = leave_masked(scene, &view, &buffers, error);
+        if (status == SPLAT_OK && sky->is_found) status = leave_sky(sky, &view, &buffers, error);
         if (status == SPLAT_OK) status = use(user, &view, error);
     }
     free_buffers(model->backend, &buffers);
