@@ -248,6 +248,46 @@ static double sheet_height(const cloud *c)
     return sum / (double)n;
 }
 
+/* A ball of 0.2 next to a plate of 100 x 100: at 14 levels a cell is 0.0067 wide, and the ball is as round as one that
+ * fills the cube. */
+static double small_ball_distance(const float *p)
+{
+    return sqrt((double)p[0] * p[0] + (double)p[1] * p[1] + ((double)p[2] - 5) * ((double)p[2] - 5)) - 0.2;
+}
+
+static void small_things_in_a_large_scene_keep_their_shape(void **state)
+{
+    (void)state;
+    enum { PLATE = 20000, BALL = 20000 };
+    cloud c = cloud_make(PLATE + BALL);
+    for (size_t i = 0; i < c.n; i++) {
+        splat_random4 r = splat_random(23, SPLAT_STREAM_TEST, 0, i);
+        float normal[3] = {0, 0, 1}, x = 100 * splat_uniform(r.x[0]) - 50, y = 100 * splat_uniform(r.x[1]) - 50;
+        if (i >= PLATE) random_direction(1, i, normal);
+        memcpy(c.normals + 3 * i, normal, 12);
+        memcpy(c.positions + 3 * i, (float[3]){x, y, 0}, 12);
+        if (i >= PLATE)
+            memcpy(c.positions + 3 * i, (float[3]){0.2f * normal[0], 0.2f * normal[1], 5 + 0.2f * normal[2]}, 12);
+    }
+    outcome out = reconstruct_cloud(&c, SPLAT_POISSON_MAX_DEPTH);
+    double sum = 0, worst = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < out.mesh.n_vertices; i++) {
+        double d = small_ball_distance(out.mesh.vertices + 3 * i) / out.report.cell;
+        if (d * out.report.cell > 1) continue; /* of the plate */
+        sum += d * d;
+        worst = fmax(worst, fabs(d));
+        n++;
+    }
+    print_message("%zu vertices of the ball, %.3f cells of %.4f off, at worst %.3f\n", n, sqrt(sum / (double)n),
+                  out.report.cell, worst);
+    assert_int_equal(out.report.depth, SPLAT_POISSON_MAX_DEPTH);
+    assert_true(n > 5000);
+    assert_true(sqrt(sum / (double)n) < 0.2 && worst < 1);
+    outcome_free(&out);
+    cloud_free(&c);
+}
+
 /* As many bad points as good ones, one to two cells above the plane: it rises by 3/4 cell when all count the same, and
  * by a hundredth of that when the bad ones have a hundredth of the weight. Where there are none but bad ones they count
  * as any: it is the share that matters. */
@@ -422,6 +462,7 @@ int main(void)
         cmocka_unit_test(uneven_points_make_no_cracks),
         cmocka_unit_test(normals_decide_what_is_outside),
         cmocka_unit_test(strange_points_make_sound_meshes),
+        cmocka_unit_test(small_things_in_a_large_scene_keep_their_shape),
         cmocka_unit_test(bad_points_of_low_weight_do_not_move_a_plane),
         cmocka_unit_test(a_factor_of_all_weights_changes_no_byte),
         cmocka_unit_test(colors_come_from_near_points),

@@ -191,7 +191,7 @@ static void bad_options_are_refused(void **state)
     expect_refusal(&c, &options, SPLAT_ERROR_ARGUMENT, words);                                                         \
     assert_int_equal(splat_poisson_estimate(&options, 100, false, &bytes, &error), SPLAT_ERROR_ARGUMENT);
     REFUSED(depth, 5, "depth is 5")
-    REFUSED(depth, 13, "depth is 13")
+    REFUSED(depth, 15, "depth is 15")
     REFUSED(samples_per_node, 0.4, "samples a node")
     REFUSED(samples_per_node, NAN, "samples a node")
     REFUSED(screening, -1, "screening")

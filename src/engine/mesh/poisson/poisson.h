@@ -14,7 +14,7 @@
 
 #include <stdbool.h>
 
-enum { SPLAT_POISSON_MIN_POINTS = 4, SPLAT_POISSON_MIN_DEPTH = 6, SPLAT_POISSON_MAX_DEPTH = 12 };
+enum { SPLAT_POISSON_MIN_POINTS = 4, SPLAT_POISSON_MIN_DEPTH = 6, SPLAT_POISSON_MAX_DEPTH = 14 };
 
 /* Borrowed arrays. Normals point outward; only their direction counts. */
 typedef struct splat_poisson_points {
@@ -31,7 +31,7 @@ typedef struct splat_poisson_points {
 typedef bool (*splat_poisson_progress)(void *user, const char *stage, double fraction);
 
 typedef struct splat_poisson_options {
-    int depth;                   /* 6 .. 12: the finest cell is 2^-depth of the cube's side */
+    int depth;                   /* 6 .. 14: the finest cell is 2^-depth of the cube's side */
     double samples_per_node;     /* 0.5 .. 100: points a cell should hold; more for noisy points */
     double screening;            /* 0 .. 1000: weight of passing through the points (alpha of the paper) */
     double scale;                /* 1.01 .. 8: side of the cube over the longest side of the points' box */

@@ -74,22 +74,23 @@ static void to_cube(const poisson_job *job, const float *point, float out[3])
     }
 }
 
-/* 12 bits a axis, interleaved. */
+/* A bit a level and axis, interleaved. */
 static uint64_t morton_code(const float position[3])
 {
     uint64_t code = 0;
     for (int a = 0; a < 3; a++) {
-        uint64_t x = (uint64_t)(position[a] * 4096.0f);
-        for (int bit = 0; bit < 12; bit++) code |= (x >> bit & 1) << (3 * bit + a);
+        uint64_t x = (uint64_t)(position[a] * (float)(1 << SPLAT_POISSON_MAX_DEPTH));
+        for (int bit = 0; bit < SPLAT_POISSON_MAX_DEPTH; bit++) code |= (x >> bit & 1) << (3 * bit + a);
     }
     return code;
 }
 
 typedef struct sort_item { uint64_t code; uint32_t index; } sort_item;
 
-enum { DIGITS = 4096, SORT_BLOCKS = 32 };
+/* A third of a code is a digit. */
+enum { DIGIT_BITS = SPLAT_POISSON_MAX_DEPTH, DIGITS = 1 << DIGIT_BITS, SORT_BLOCKS = 32 };
 
-/* A stable pass by the 12 bits from `shift` on; blocks count their items of each digit, and then put them behind those
+/* A stable pass by the digit from bit `shift` on; blocks count their items of each digit, and then put them behind those
  * of the blocks before. */
 static void sort_pass(const sort_item *items, sort_item *out, size_t n, int shift, int threads,
                       uint32_t (*counts)[DIGITS])
@@ -99,7 +100,7 @@ static void sort_pass(const sort_item *items, sort_item *out, size_t n, int shif
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t b = 0; b < SORT_BLOCKS; b++) {
         memset(counts[b], 0, sizeof counts[b]);
-        for (size_t i = b * length; i < n && i < (b + 1) * length; i++) counts[b][items[i].code >> shift & 4095]++;
+        for (size_t i = b * length; i < n && i < (b + 1) * length; i++) counts[b][items[i].code >> shift & (DIGITS - 1)]++;
     }
     for (int k = 0; k < DIGITS; k++)
         for (int b = 0; b < SORT_BLOCKS; b++) {
@@ -110,7 +111,7 @@ static void sort_pass(const sort_item *items, sort_item *out, size_t n, int shif
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t b = 0; b < SORT_BLOCKS; b++)
         for (size_t i = b * length; i < n && i < (b + 1) * length; i++)
-            out[counts[b][items[i].code >> shift & 4095]++] = items[i];
+            out[counts[b][items[i].code >> shift & (DIGITS - 1)]++] = items[i];
 }
 
 static splat_status order_samples(poisson_job *job, poisson_samples *samples)
@@ -129,8 +130,8 @@ static splat_status order_samples(poisson_job *job, poisson_samples *samples)
         items[i] = (sort_item){morton_code(position), (uint32_t)i};
     }
     sort_pass(items, other, samples->n, 0, threads, counts); /* equal codes stay in the order of the input */
-    sort_pass(other, items, samples->n, 12, threads, counts);
-    sort_pass(items, other, samples->n, 24, threads, counts);
+    sort_pass(other, items, samples->n, DIGIT_BITS, threads, counts);
+    sort_pass(items, other, samples->n, 2 * DIGIT_BITS, threads, counts);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < samples->n; i++) {
         samples->order[i] = other[i].index;
