@@ -210,7 +210,7 @@ static void test_tree_errors(void **state)
 static splat_point_outlier_counts find_outliers(const float *points, size_t n, uint32_t k, double ratio, int threads,
                                                 uint8_t *keep)
 {
-    const splat_point_outlier_options options = {k, ratio, threads, false};
+    const splat_point_outlier_options options = {.n_neighbors = k, .std_ratio = ratio, .threads = threads};
     splat_point_outlier_counts counts;
     assert_int_equal(splat_point_outliers(points, n, &options, keep, &counts, NULL), SPLAT_OK);
     assert_int_equal(counts.n_kept + counts.n_far + counts.n_duplicates, n);
@@ -247,6 +247,29 @@ static void test_outliers(void **state)
     splat_point_outlier_counts other = find_outliers(points, N, K, ratio, 3, again);
     assert_memory_equal(keep, again, N);
     assert_memory_equal(&counts, &other, sizeof counts);
+    free(points);
+}
+
+/* A cloud twenty times as sparse next to a dense one is no outlier where that is the size of its points. */
+static void test_outlier_sizes(void **state)
+{
+    (void)state;
+    enum { N = 3000, FAR = 60 };
+    float *points = make_points(UNIFORM, N, 6), sizes[N];
+    uint8_t keep[N];
+    size_t n_kept[2] = {0};
+    splat_point_outlier_options options = {.n_neighbors = 20, .std_ratio = 3, .threads = 2};
+    for (size_t i = 0; i < N; i++) {
+        sizes[i] = i < FAR ? 20 : 1;
+        for (size_t k = 0; k < 3 && i < FAR; k++) points[3 * i + k] = 20 + 3 * points[3 * i + k];
+    }
+    for (int i = 0; i < 2; i++) {
+        options.sizes = i ? sizes : NULL;
+        assert_int_equal(splat_point_outliers(points, N, &options, keep, NULL, NULL), SPLAT_OK);
+        for (size_t k = 0; k < FAR; k++) n_kept[i] += keep[k];
+    }
+    assert_int_equal(n_kept[0], 0);
+    assert_int_equal(n_kept[1], FAR);
     free(points);
 }
 
@@ -288,6 +311,7 @@ int main(void)
         cmocka_unit_test(test_nearest),    cmocka_unit_test(test_threads),    cmocka_unit_test(test_tree_errors),
         cmocka_unit_test(test_select),     cmocka_unit_test(test_large_tree),
         cmocka_unit_test(test_outliers),   cmocka_unit_test(test_few_points), cmocka_unit_test(test_outlier_errors),
+        cmocka_unit_test(test_outlier_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

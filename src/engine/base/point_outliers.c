@@ -38,7 +38,8 @@ static void measure(const splat_point_tree *tree, const splat_point_outlier_opti
         double sum = 0;
         splat_point_tree_nearest(tree, tree->points[i].place, k, SPLAT_NO_POINT, distances2, indices);
         for (uint32_t m = 0; m < k; m++) sum += sqrt((double)distances2[m]);
-        distances[tree->points[i].index] = (float)(sum / k);
+        uint32_t index = tree->points[i].index;
+        distances[index] = (float)(sum / k / (options->sizes ? (double)options->sizes[index] : 1));
     }
 }
 

@@ -9,19 +9,22 @@ typedef struct splat_point_outlier_options {
     double std_ratio;     /* 20; at least 0. 20 takes stragglers only, 2 thins noise out */
     int threads;          /* 1; the result does not depend on it */
     bool keep_duplicates; /* points in one place with all their neighbours stay; false */
+    const float *sizes;   /* [n] above 0: each distance counts in these units, the spacing that the point should have;
+                             NULL: 1 */
 } splat_point_outlier_options;
 
 typedef struct splat_point_outlier_counts {
     size_t n_kept, n_far;       /* n_far: farther from their neighbours than the threshold */
     size_t n_duplicates;        /* in one place with all their neighbours: not in the figures below, and
                                    dropped unless keep_duplicates */
-    double mean, deviation;     /* of d_i, scene units; the deviation with n - 1 */
+    double mean, deviation;     /* of d_i, in the unit of distances; the deviation with n - 1 */
     double threshold;           /* mean + std_ratio deviation */
 } splat_point_outlier_counts;
 
 void splat_point_outlier_options_init(splat_point_outlier_options *options);
 /* keep[n]: 1 where 0 < d_i <= threshold (with keep_duplicates d_i = 0, too), else 0. d_i is the mean distance from
- * point i of positions[n][3] to its n_neighbors nearest points, itself (distance 0) among them. n < 2^32 - 1. Works on
+ * point i of positions[n][3] to its n_neighbors nearest points, itself (distance 0) among them, over sizes[i].
+ * n < 2^32 - 1. Works on
  * about 24 bytes a point (splat_point_outlier_bytes). counts may be NULL. Errors: ARGUMENT (also a coordinate that is
  * not finite), MEMORY. */
 splat_status splat_point_outliers(const float *positions, size_t n, const splat_point_outlier_options *options,

@@ -90,8 +90,13 @@ typedef struct sort_item { uint64_t code; uint32_t index; } sort_item;
 /* A third of a code is a digit. */
 enum { DIGIT_BITS = SPLAT_POISSON_MAX_DEPTH, DIGITS = 1 << DIGIT_BITS, SORT_BLOCKS = 32 };
 
-/* A stable pass by the digit from bit `shift` on; blocks count their items of each digit, and then put them behind those
- * of the blocks before. */
+static uint32_t digit_of(const sort_item *item, int shift)
+{
+    return (uint32_t)(item->code >> shift) & (DIGITS - 1);
+}
+
+/* A stable pass by the digit from bit `shift` on; blocks count their items of each digit, and then put them behind
+ * those of the blocks before. */
 static void sort_pass(const sort_item *items, sort_item *out, size_t n, int shift, int threads,
                       uint32_t (*counts)[DIGITS])
 {
@@ -100,7 +105,7 @@ static void sort_pass(const sort_item *items, sort_item *out, size_t n, int shif
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t b = 0; b < SORT_BLOCKS; b++) {
         memset(counts[b], 0, sizeof counts[b]);
-        for (size_t i = b * length; i < n && i < (b + 1) * length; i++) counts[b][items[i].code >> shift & (DIGITS - 1)]++;
+        for (size_t i = b * length; i < n && i < (b + 1) * length; i++) counts[b][digit_of(&items[i], shift)]++;
     }
     for (int k = 0; k < DIGITS; k++)
         for (int b = 0; b < SORT_BLOCKS; b++) {
@@ -111,7 +116,7 @@ static void sort_pass(const sort_item *items, sort_item *out, size_t n, int shif
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t b = 0; b < SORT_BLOCKS; b++)
         for (size_t i = b * length; i < n && i < (b + 1) * length; i++)
-            out[counts[b][items[i].code >> shift & (DIGITS - 1)]++] = items[i];
+            out[counts[b][digit_of(&items[i], shift)]++] = items[i];
 }
 
 static splat_status order_samples(poisson_job *job, poisson_samples *samples)
