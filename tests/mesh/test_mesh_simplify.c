@@ -142,6 +142,39 @@ static void test_flat(void **state)
     splat_mesh_free(&sheet);
 }
 
+/* Waves of one height all over; where the size is a quarter, more vertices stay. */
+static double waves(double x, double y)
+{
+    return 0.01 * sin(60 * x) * sin(60 * y);
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    size_t n_near[2] = {0}, n_left[2];
+    for (int sized = 0; sized < 2; sized++) {
+        splat_mesh sheet = make_sheet(100, waves);
+        splat_mesh_simplify_options options;
+        splat_mesh_simplify_info info;
+        splat_error error;
+        float *sizes = malloc(sheet.n_vertices * sizeof *sizes);
+        for (size_t i = 0; i < sheet.n_vertices; i++) sizes[i] = sheet.vertices[3 * i] < 0.5f ? 0.05f : 0.2f;
+        splat_mesh_simplify_options_init(&options);
+        options.target_vertices = 3000;
+        options.threads = 2;
+        options.sizes = sized ? sizes : NULL;
+        ASSERT_OK(splat_mesh_simplify(&sheet, &options, &info, &error));
+        for (size_t i = 0; i < sheet.n_vertices; i++) n_near[sized] += sheet.vertices[3 * i] < 0.5f;
+        n_left[sized] = sheet.n_vertices;
+        assert_true(info.error > 0 && info.error < 0.02); /* a distance, whatever the sizes */
+        free(sizes);
+        splat_mesh_free(&sheet);
+    }
+    print_message("%zu of %zu vertices, with sizes %zu of %zu\n", n_near[0], n_left[0], n_near[1], n_left[1]);
+    assert_true(5 * n_near[0] > 2 * n_left[0] && 5 * n_near[0] < 3 * n_left[0]);
+    assert_true(10 * n_near[1] > 7 * n_left[1]);
+}
+
 /* A flat star around one vertex: moving that onto most points of the outline would turn triangles over. */
 static void test_star(void **state)
 {
@@ -509,7 +542,7 @@ int main(void)
         cmocka_unit_test(test_small),    cmocka_unit_test(test_flat),         cmocka_unit_test(test_star),
         cmocka_unit_test(test_ring),     cmocka_unit_test(test_rounds),       cmocka_unit_test(test_progress),
         cmocka_unit_test(test_hubs),     cmocka_unit_test(test_long_rings),
-        cmocka_unit_test(test_soup),
+        cmocka_unit_test(test_soup),     cmocka_unit_test(test_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

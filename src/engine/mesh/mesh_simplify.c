@@ -291,6 +291,7 @@ splat_status splat_mesh_simplify(splat_mesh *mesh, const splat_mesh_simplify_opt
 {
     splat_mesh_simplify_info ignored, *report = info ? info : &ignored;
     simplifier s = {.mesh = mesh, .threads = options->threads, .boundary_weight = options->boundary_weight,
+                    .sizes = options->sizes,
                     .max_cost = options->max_error * options->max_error};
     float low[3], high[3];
     size_t n = 0;

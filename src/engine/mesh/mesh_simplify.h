@@ -12,6 +12,8 @@ typedef struct splat_mesh_simplify_options {
     double max_error;       /* collapse no edge whose new vertex is, in the mean over the planes of the faces it stands
                                for, farther from them; 0: no limit */
     double boundary_weight; /* of keeping open boundaries where they are, against surface: 10 */
+    const float *sizes;     /* [n_vertices] above 0: quadrics count 1 / size^2, so that triangles stay where the size is
+                               small; NULL: all the same. max_error stays a distance */
     int threads;            /* >= 1; the result does not depend on it */
     splat_mesh_progress progress; /* NULL: none; called on the calling thread, at every pass */
     void *progress_user;

@@ -112,9 +112,15 @@ static bool quadric_lowest(const simplify_quadric *q, double x[3])
     return true;
 }
 
+/* The factor of a vertex's quadric. */
+static double importance(const simplifier *s, size_t v)
+{
+    return s->sizes ? 1.0 / ((double)s->sizes[v] * (double)s->sizes[v]) : 1.0;
+}
+
 static void add_faces(simplifier *s, size_t v)
 {
-    double p[3];
+    double p[3], share = importance(s, v) / 6.0; /* a third of the area */
     simplify_position(s, v, p);
     for (size_t i = s->starts[v]; i < s->starts[v + 1]; i++) {
         double n[3];
@@ -122,8 +128,8 @@ static void add_faces(simplifier *s, size_t v)
         double length = sqrt(splat_dot3(n, n));
         if (!(length > 0.0)) continue;
         for (int c = 0; c < 3; c++) n[c] /= length;
-        quadric_add_plane(&s->quadrics[v], n, -splat_dot3(n, p), length / 6.0); /* a third of the area */
-        quadric_add_point(&s->quadrics[v], p, point_weight * length / 6.0);
+        quadric_add_plane(&s->quadrics[v], n, -splat_dot3(n, p), share * length);
+        quadric_add_point(&s->quadrics[v], p, point_weight * share * length);
     }
 }
 
@@ -144,7 +150,8 @@ static void add_boundary(simplifier *s, size_t v, uint32_t u)
     double length = sqrt(splat_dot3(n, n));
     if (!(length > 0.0)) return;
     for (int c = 0; c < 3; c++) n[c] /= length;
-    quadric_add_plane(&s->quadrics[v], n, -splat_dot3(n, p), s->boundary_weight * splat_dot3(along, along));
+    quadric_add_plane(&s->quadrics[v], n, -splat_dot3(n, p),
+                      importance(s, v) * s->boundary_weight * splat_dot3(along, along));
     s->quadrics[v].weight = mean; /* that over the faces alone */
 }
 

@@ -19,6 +19,7 @@ typedef struct simplifier {
     splat_mesh *mesh;
     double center[3];                 /* of the mesh: quadrics lose the fewest digits around it */
     simplify_quadric *quadrics;          /* [n_vertices] */
+    const float *sizes;               /* [n_vertices], or NULL */
     uint8_t *kinds, *touched;         /* [n_vertices] */
     uint32_t *starts, *around;        /* faces around each vertex, ascending: around[starts[v]..starts[v + 1]) */
     uint32_t *rings, *ring_sizes;     /* neighbours of each vertex, ascending: rings[2 starts[v]..+ ring_sizes[v]) */
