@@ -52,29 +52,29 @@ typedef struct splat_mesh_extract_options {
     splat_mesh_method method;   /* POISSON */
     splat_mesh_point_source points; /* LEVEL */
     float levels[SPLAT_MESH_LEVELS]; /* LEVEL, MARCHING_CUBES: densities, above 0 and below 1, each for one mesh; 0.3 */
-    size_t n_levels;            /* of them: 1 to SPLAT_MESH_LEVELS; 1 */
-    size_t n_points;            /* LEVEL, DEPTH: surface points for each level; 2,000,000 */
+    size_t n_levels;            /* number of levels, 1 to SPLAT_MESH_LEVELS; 1 */
+    size_t n_points;            /* LEVEL, DEPTH: surface points for each level; VIEWS: the most points; 0: 2,000,000,
+                                   for VIEWS 3,000,000 */
     float resolution_factor;    /* factor of the sides of the training views' pictures; 0.05 to 8; 1 */
-    int poisson_depth;          /* POISSON: 6 to 12: the finest cell is 2^-depth of the box; 0: from the spacing of the
-                                   points, at most 10, and less if max_host_bytes demands it; 10 */
+    int poisson_depth;          /* POISSON: 6 to 14: the finest cell is 2^-depth of the domain, a cube around the
+                                   points; 0: VIEWS: as wide as the finest pixels, else as points lie apart, and less
+                                   if max_host_bytes demands it; 0 */
     double density_quantile;    /* POISSON: remove this share of the vertices, those with the fewest points near; 0 */
     size_t outlier_neighbors;   /* POISSON: remove points far from this many neighbours; 0: none; 20 */
     double outlier_std;         /* far: above the mean distance by more than this many standard deviations; 20 */
     bool project;               /* POISSON: move vertices along their normals to the nearest point, unless a face would
                                    flip, and give them its colour; false, because points are noisier than the surface
                                    made of them */
-    double voxel_size;          /* TSDF, MARCHING_CUBES: scene units, in the box; 0: a 320th of the box, with TSDF
-                                   larger if max_host_bytes demands it */
+    double voxel_size;          /* TSDF, MARCHING_CUBES: scene units; 0: a 320th of the box, with TSDF larger if
+                                   max_host_bytes demands it. Without bbox the box is a cube around the cameras, as wide
+                                   as the scene's extent, and around it come levels with voxels and boxes twice as large
+                                   each, as far as the views see (TSDF), or until 99 % of the opaque Gaussians are
+                                   inside (MARCHING_CUBES) */
     double least_scale;         /* MARCHING_CUBES: least thickness of Gaussians in voxels; 0.5 */
     double max_depth;           /* TSDF: leave out surface farther than this, scene units; 0: none */
     float min_alpha;            /* TSDF, DEPTH: pixels with less opacity show no surface; 0.5 */
-    bool background;            /* true. POISSON: a second mesh of the surroundings of the box, up to four times as far;
-                                   others: levels with voxels and boxes twice as large each, as far as the views see
-                                   (TSDF), or until 99 % of the opaque Gaussians are inside (MARCHING_CUBES) */
-    bool has_bbox; /* bbox_low and bbox_high are the box; else a cube around the cameras, as wide as the scene's
-                      extent */
-    double bbox_low[3], bbox_high[3]; /* world; never shifted */
-    bool center_bbox;           /* true: the cube lies around the mean of the cameras; false: around the origin */
+    bool has_bbox;              /* the mesh ends at bbox_low and bbox_high; else it is that of the whole scene */
+    double bbox_low[3], bbox_high[3]; /* world */
     size_t target_vertices;     /* simplify to this number; 0: do not simplify; 1,000,000 */
     size_t min_component_faces; /* remove smaller pieces; 100 */
     double least_seen;          /* remove pieces with a smaller share of faces that a training view sees; 0.001 */

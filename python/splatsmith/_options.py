@@ -194,11 +194,9 @@ class MeshExtractOptions(TypedDict, total=False):
     least_scale: float
     max_depth: float
     min_alpha: float
-    background: bool
     has_bbox: bool
     bbox_low: Sequence[float]
     bbox_high: Sequence[float]
-    center_bbox: bool
     target_vertices: int
     min_component_faces: int
     least_seen: float

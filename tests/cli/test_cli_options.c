@@ -230,7 +230,7 @@ static void test_numbers(void **state)
     RUN_ERR(2, "--source_path must not be empty", "train", "-s", "");
     RUN_ERR(2, "--resolution takes", "train", "-s", "x", "-r", "-2");
     RUN_ERR(2, "--resolution takes -1 or a whole number of at least 1", "train", "-s", "x", "-r0");
-    RUN_ERR(2, "--poisson_depth takes a whole number from 6 to 12, or 0, not '5'", "mesh", "--poisson_depth", "5");
+    RUN_ERR(2, "--poisson_depth takes a whole number from 6 to 14, or 0, not '5'", "mesh", "--poisson_depth", "5");
     RUN_ERR(2, "--texture_size takes a whole number from 64 to 65500, or 0, not '9'", "texture", "--texture_size", "9");
     RUN_ERR(2, "--fisheye_degrees takes a number from 1 to 200, or 0, not '0.5'", "train", "--fisheye_degrees", "0.5");
     RUN_ERR(2, "--min_alpha takes a number from 1e-06 to 1, not '0'", "mesh", "--min_alpha", "0");

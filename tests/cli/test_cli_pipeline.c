@@ -372,12 +372,12 @@ static void check_inside(const char *path, float half)
     free(points);
 }
 
-/* One box for the mesh, the splat that is bound to it and the texture, when there shall be no background. */
+/* One box for the mesh, the splat that is bound to it and the texture. */
 static void a_box(void **state)
 {
     (void)state;
     copy_base("boxed");
-    PIPELINE(0, "boxed", "--bboxmin", "-2,-2,-2", "--bboxmax", "2,2,2", "--background", "False");
+    PIPELINE(0, "boxed", "--bboxmin", "-2,-2,-2", "--bboxmax", "2,2,2");
     SAID("[2/5] coarse: done before");
     check_inside("boxed" MESH_PLY, 2);
     check_inside("boxed/refined_mesh.ply", 2.02f); /* vertices move a little */

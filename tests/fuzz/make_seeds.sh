@@ -22,14 +22,14 @@ seed()
 splatsmith sample scene --width 48 --height 32 --cameras 4 --points 40 --truth_points 20 --supersample 1 --tracks --depths
 splatsmith pipeline -s scene -o pipeline --eval --iterations 20 --test_iterations 20 --sh_degree 1 --skip_coarse \
     --skip_refine --skip_texture --checkpoint_iterations 20 --profile_tensors --profile_interval 5 --method tsdf \
-    --background False --min_component_faces 1 \
+    --min_component_faces 1 \
     --target_vertices 100
 model=pipeline/train
 splatsmith eval -m "$model"
 splatsmith bench -s scene --warmup 2 --num_iterations 4 -o bench.json
 splatsmith sample surface --width 64 --height 48 --cameras 8 --points 500 --truth_points 20 --supersample 1
 splatsmith train -s surface -m surface/model --strategy classic --iterations 60 --sh_degree 0 --report False --tensorboard False
-splatsmith mesh -m surface/model --method tsdf --background False --target_vertices 60 \
+splatsmith mesh -m surface/model --method tsdf --target_vertices 60 \
     -o mesh.ply,mesh.obj,mesh.glb
 splatsmith texture -s surface -m mesh.ply --texture_size 64 -o textured.ply,textured.obj,textured.glb
 
@@ -110,7 +110,7 @@ printf '\6P5\n3 2\n255\nabcdefP5\n1 1\n255\nxP5 12 1 255\nabcdefghijkl' | seed p
 seed bench written <bench.json
 for number in 1 -0.5 1e-3 1e308 nan inf 0x1p3 1,5 123456789.123456789; do printf %s "$number" | seed number "n$number"; done
 printf 'train\n-s\nscene\n-m=out\n--iterations\n7K\n--test_iterations\n7000\n30000\n--eval\n--lr=0.5' | seed command_line train
-printf 'mesh\n-b\n-1,2.5,3\n--vram_limit\n8G\n--max_host_memory=1.5T\n-l0.1,0.3\n--background\nFalse' | seed command_line mesh
+printf 'mesh\n-b\n-1,2.5,3\n--vram_limit\n8G\n--max_host_memory=1.5T\n-l0.1,0.3\n--planes\nFalse' | seed command_line mesh
 printf 'trian\n-x' | seed command_line wrong
 seed stage_file written <"$model/stage.json"
 printf '{"version": 1, "train": ["a.png", "sub/b.v2.png"], "test": ["c"]}' | seed test_list split '\0001'

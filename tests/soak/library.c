@@ -144,7 +144,6 @@ static uint64_t use(splat_context *context, splat_scene *scene, const char *fold
     free(rgb);
     splat_mesh_extract_options_init(&mesh);
     mesh.method = SPLAT_MESH_TSDF;
-    mesh.background = false;
     const char *path = inside(folder, "mesh.ply");
     must(splat_mesh_extract(context, scene, model, &mesh, &path, 1, &info, &error), "a mesh");
     hash = hash_file(hash, path);

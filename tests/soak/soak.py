@@ -184,7 +184,7 @@ class Rounds:
         for ending in ('ply', 'compressed.ply', 'spz', 'splat', 'glb', 'usda', 'html'):
             self.run('export', '-m', 'whole', '-o', f'out.{ending}')
             self.keep(f'out.{ending}')
-        self.run('mesh', '-m', 'whole', '-o', 'mesh.ply', '--method', 'tsdf', '--background', 'False')
+        self.run('mesh', '-m', 'whole', '-o', 'mesh.ply', '--method', 'tsdf')
         self.run('texture', '-s', 'scene', '-m', 'mesh.ply', '-o', 'painted.glb')
         self.run('mesh-report', 'mesh.ply', '--reference', 'scene/ground_truth.ply')
         self.keep('mesh.ply', 'painted.glb')

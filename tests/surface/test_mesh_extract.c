@@ -34,7 +34,6 @@ static splat_mesh_extract_options small_options(int way)
     o.n_points = 40000;
     o.poisson_depth = 7;
     o.density_quantile = 0;
-    o.background = false;
     o.has_bbox = true;
     for (int k = 0; k < 3; k++) {
         o.bbox_low[k] = center[k] - 1.2;
@@ -45,17 +44,29 @@ static splat_mesh_extract_options small_options(int way)
     return o;
 }
 
-static splat_status extract(splat_context *context, const char *ply, const splat_mesh_extract_options *o,
-                            const char *path, splat_mesh_extract_info *info, splat_error *error)
+/* extent: of the scene, half of the side of the cube around the cameras; 0: the scene's own. */
+static splat_status extract_within(splat_context *context, float extent, const char *ply,
+                                   const splat_mesh_extract_options *o, const char *path,
+                                   splat_mesh_extract_info *info, splat_error *error)
 {
     splat_scene *scene = open_scene(context);
     splat_model *model;
+    if (extent > 0) scene->dataset.extent = extent;
     must(splat_model_load(context, ply, &model, error), error);
     splat_status status = splat_mesh_extract(context, scene, model, o, &path, 1, info, error);
     splat_model_destroy(model);
     splat_scene_close(scene);
     return status;
 }
+
+static splat_status extract(splat_context *context, const char *ply, const splat_mesh_extract_options *o,
+                            const char *path, splat_mesh_extract_info *info, splat_error *error)
+{
+    return extract_within(context, 0, ply, o, path, info, error);
+}
+
+#define NARROW 1.3f /* a cube around the cameras' mean, 1 above the sphere's centre: its lower face cuts the sphere */
+#define CUT 0.3     /* of that face, below the sphere's centre */
 
 /* Distances from the sphere, and how many faces point outward. */
 static void measure(const splat_mesh *mesh, double *mean, double *outward)
@@ -163,7 +174,8 @@ static void density_makes_a_shell(void **state)
     splat_context_destroy(context);
 }
 
-/* A box much smaller than the sphere: levels of voxels around it bring the rest, and voxels grow until they fit. */
+/* A cube around the cameras that cuts the sphere: levels of voxels around it bring the rest, and voxels grow until they
+ * fit. A box of the user ends the mesh. */
 static void fusion_reaches_beyond_the_box(void **state)
 {
     (void)state;
@@ -174,36 +186,32 @@ static void fusion_reaches_beyond_the_box(void **state)
     write_sphere("sphere.ply", 6);
     o.target_vertices = 0;
     o.voxel_size = 0;
-    for (int k = 0; k < 3; k++) { /* its faces cut the sphere; voxels are a 320th of 9 */
-        o.bbox_low[k] = center[k] - (k == 2 ? 0.6 : 0.5) * RADIUS;
-        o.bbox_high[k] = center[k] + (k == 0 ? 9 : 0.6) * RADIUS;
-    }
+    o.bbox_high[1] = center[1] + CUT;
     for (int i = 0; i < 3; i++) {
         splat_mesh mesh;
         double mean, outward;
-        o.background = i > 0;
-        o.max_host_bytes = i == 2 ? 5 << 18 : 0;
-        must(extract(context, "sphere.ply", &o, "out/levels.ply", &info[i], &error), &error);
+        o.has_bbox = i == 0;
+        o.max_host_bytes = i == 2 ? 5 << 20 : 0;
+        must(extract_within(context, i ? NARROW : 0, "sphere.ply", &o, "out/levels.ply", &info[i], &error), &error);
         must(splat_mesh_read("out/levels.ply", &mesh, &error), &error);
         measure(&mesh, &mean, &outward);
-        double low = 0, area = splat_mesh_area(&mesh) / (4 * 3.14159265 * RADIUS * RADIUS);
-        for (size_t v = 0; v < mesh.n_vertices; v++)
-            low = fmin(low, (double)mesh.vertices[3 * v] - center[0]);
+        double down = 0, area = splat_mesh_area(&mesh) / (4 * 3.14159265 * RADIUS * RADIUS);
+        for (size_t v = 0; v < mesh.n_vertices; v++) /* y points down */
+            down = fmax(down, (double)mesh.vertices[3 * v + 1] - center[1]);
         print_message("%d: %zu vertices, %.4f from the sphere, down to %.3f, area %.3f\n", i, mesh.n_vertices, mean,
-                      low, area);
+                      down, area);
         assert_true(mean < 0.03 && outward > 0.95);
-        assert_true(i ? low < -0.97 * RADIUS : low > -0.6 * RADIUS);
+        assert_true(i ? down > CUT + 0.1 : down < CUT + 0.01);
         splat_mesh_free(&mesh);
     }
-    assert_true(info[1].n_vertices > info[0].n_vertices + 500);
-    assert_true(info[2].n_vertices < info[1].n_vertices * 3 / 4);
+        assert_true(info[2].n_vertices < info[1].n_vertices * 3 / 4);
     o.voxel_size = 0.01;
-    assert_failure(extract(context, "sphere.ply", &o, "out/levels.ply", info, &error), SPLAT_ERROR_MEMORY, &error,
-                   "use larger");
+    assert_failure(extract_within(context, NARROW, "sphere.ply", &o, "out/levels.ply", info, &error),
+                   SPLAT_ERROR_MEMORY, &error, "use larger");
     splat_context_destroy(context);
 }
 
-/* The density's levels go on around a box that cuts the sphere. */
+/* The density's levels go on around a cube that cuts the sphere, but not around a box of the user. */
 static void density_reaches_beyond_the_box(void **state)
 {
     (void)state;
@@ -214,23 +222,24 @@ static void density_reaches_beyond_the_box(void **state)
     write_sphere("sphere.ply", 6);
     o.method = SPLAT_MESH_MARCHING_CUBES;
     o.target_vertices = 0;
-    o.bbox_low[0] = center[0];
+    o.bbox_high[1] = center[1] + CUT;
     for (int around = 0; around < 2; around++) {
         splat_mesh mesh;
-        double low = 0;
-        size_t n_left = 0;
-        o.background = around;
-        must(extract(context, "sphere.ply", &o, "out/density.ply", &info, &error), &error);
+        double down = 0;
+        size_t n_below = 0;
+        o.has_bbox = !around;
+        must(extract_within(context, NARROW, "sphere.ply", &o, "out/density.ply", &info, &error), &error);
         must(splat_mesh_read("out/density.ply", &mesh, &error), &error);
         for (size_t v = 0; v < mesh.n_vertices; v++) {
-            low = fmin(low, (double)mesh.vertices[3 * v] - center[0]);
-            n_left += (double)mesh.vertices[3 * v] < center[0] - 0.08; /* two voxels of the box */
+            double at = (double)mesh.vertices[3 * v + 1] - center[1];
+            down = fmax(down, at);
+            n_below += at > CUT + 0.08; /* two voxels of the box */
         }
-        print_message("%zu vertices, %zu beyond, down to %.3f\n", mesh.n_vertices, n_left, low);
-        if (around) /* the third level has voxels of 0.16, and Gaussians half as thick */
-            assert_true(low < -RADIUS && low > -1.35 * RADIUS && n_left > 200 && 2 * n_left < mesh.n_vertices);
+        print_message("%zu vertices, %zu beyond, down to %.3f\n", mesh.n_vertices, n_below, down);
+        if (around) /* the next level has voxels of 0.08, and Gaussians half as thick */
+            assert_true(down > CUT + 0.2 && down < 1.2 * RADIUS && n_below > 100 && 2 * n_below < mesh.n_vertices);
         else
-            assert_true(n_left == 0);
+            assert_true(n_below == 0);
         splat_mesh_free(&mesh);
     }
     splat_context_destroy(context);
@@ -320,37 +329,45 @@ static void threads_do_not_change_a_byte(void **state)
     }
 }
 
-/* The depth for n x n points in a square, and the first 100 of them once more. */
-static int depth_of_grid(int n, int most)
+/* The depth for n x n points in a square, and the first 100 of them once more; size of each, 0: not known. */
+static int depth_of_grid(int n, float size, int most)
 {
     int depth = -1;
     size_t n_grid = (size_t)n * (size_t)n, n_points = n_grid + 100;
-    float *positions = calloc(n_points, 3 * sizeof *positions);
+    splat_surface_points points = {.n = n_points, .positions = calloc(n_points, 3 * sizeof(float)),
+                                   .sizes = size > 0 ? malloc(n_points * sizeof(float)) : NULL};
     for (size_t i = 0; i < n_points; i++) {
         size_t k = i % n_grid;
-        positions[3 * i] = (float)(k % (size_t)n) / (float)(n - 1);
-        positions[3 * i + 2] = (float)(k / (size_t)n) / (float)(n - 1);
+        points.positions[3 * i] = (float)(k % (size_t)n) / (float)(n - 1);
+        points.positions[3 * i + 2] = (float)(k / (size_t)n) / (float)(n - 1);
+        if (points.sizes) points.sizes[i] = i % 7 == 3 ? size : 4 * size;
     }
     splat_error error;
-    must(splat_extract_depth(positions, n_points, most, 2, &depth, &error), &error);
-    free(positions);
+    must(splat_extract_depth(&points, most, 2, &depth, &error), &error);
+    splat_surface_points_free(&points);
     return depth;
 }
 
-/* floor(log2(1.1 (n - 1))) between 6 and the most. A distance of 0 says nothing. */
+/* By spacing floor(log2(1.1 (n - 1))), by the smallest size ceil(log2(1.1 / size)), between 6 and the most. A distance
+ * of 0 says nothing. */
 static void points_choose_the_depth(void **state)
 {
     (void)state;
-    assert_int_equal(depth_of_grid(21, 10), 6); /* 4 */
-    assert_int_equal(depth_of_grid(101, 10), 6);
-    assert_int_equal(depth_of_grid(129, 10), 7);
-    assert_int_equal(depth_of_grid(257, 10), 8);
-    assert_int_equal(depth_of_grid(257, 7), 7);
-    assert_int_equal(depth_of_grid(513, 10), 9);
-    const float alone[6] = {1, 2, 3, 1, 2, 3};
+    assert_int_equal(depth_of_grid(21, 0, 10), 6); /* 4 */
+    assert_int_equal(depth_of_grid(101, 0, 10), 6);
+    assert_int_equal(depth_of_grid(129, 0, 10), 7);
+    assert_int_equal(depth_of_grid(257, 0, 10), 8);
+    assert_int_equal(depth_of_grid(257, 0, 7), 7);
+    assert_int_equal(depth_of_grid(513, 0, 10), 9);
+    assert_int_equal(depth_of_grid(21, 0.01f, 14), 7);
+    assert_int_equal(depth_of_grid(21, 0.001f, 14), 11);
+    assert_int_equal(depth_of_grid(21, 0.0001f, 14), 14);
+    assert_int_equal(depth_of_grid(21, 0.0001f, 9), 9);
+    float positions[6] = {1, 2, 3, 1, 2, 3};
+    const splat_surface_points alone = {.n = 2, .positions = positions};
     int depth;
     splat_error error;
-    must(splat_extract_depth(alone, 2, 9, 1, &depth, &error), &error);
+    must(splat_extract_depth(&alone, 9, 1, &depth, &error), &error);
     assert_int_equal(depth, 9);
 }
 

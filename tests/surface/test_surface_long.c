@@ -16,7 +16,7 @@
 #define EXTENT 5.1 /* of the sample scene's cameras, as its training says */
 #define CLOCK "--regularize_after", "7600", "--coarse_iterations", "9000", "--n_samples", "10000"
 /* The region in front of the cameras: ground and objects, without the painted ball around them. */
-#define BOX "--bboxmin=-4.1,-2.1,-4.1", "--bboxmax=4.1,0.2,4.1", "--background", "False"
+#define BOX "--bboxmin=-4.1,-2.1,-4.1", "--bboxmax=4.1,0.2,4.1"
 
 static bool is_skipped(void)
 {

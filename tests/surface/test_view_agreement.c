@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "surface/extract/extraction.h"
+#include "surface/extract/point_cells.h"
 #include "surface/extract/surface_agreed.h"
 #include "surface/extract/surface_points.h"
 #include "surface/extract/view_agreement.h"
@@ -198,35 +199,40 @@ static void a_sky_is_no_surface(void **state)
 
 /* ---------------------------------------------------------------- points */
 
-static splat_mesh_extract_options options_of(int depth)
+static splat_mesh_extract_options usual_options(void)
 {
     splat_mesh_extract_options o;
     splat_mesh_extract_options_init(&o);
     o.points = SPLAT_MESH_POINTS_VIEWS;
-    o.poisson_depth = depth;
     return o;
 }
 
-static splat_surface_points agree(const splat_view_maps *maps, double half, int depth, size_t capacity, int threads,
-                                  splat_surface_agreed *agreed)
+static splat_surface_points agree_with(const splat_view_maps *maps, const splat_mesh_extract_options *o,
+                                       size_t capacity, int threads, splat_surface_agreed *agreed)
 {
     splat_surface_points points;
-    splat_mesh_extract_options o = options_of(depth);
-    splat_surface_boxes boxes = {{-half, -half, -half}, {half, half, half}, {-4, -4, -4}, {4, 4, 4}};
     splat_error error;
     must(splat_surface_points_make(&points, capacity, &error), &error);
     must(splat_surface_points_weigh(&points, &error), &error);
-    must(splat_surface_agree(maps, &boxes, &o, threads, &points, agreed, &error), &error);
+    must(splat_surface_agree(maps, o, threads, &points, agreed, &error), &error);
     return points;
 }
 
-static uint64_t cell_of(const splat_surface_points *points, size_t i, double half, double cell)
+static splat_surface_points agree(const splat_view_maps *maps, size_t capacity, int threads,
+                                  splat_surface_agreed *agreed)
 {
-    uint64_t key = 0;
+    splat_mesh_extract_options o = usual_options();
+    return agree_with(maps, &o, capacity, threads, agreed);
+}
+
+/* The cell of a point, in cells of `side`. */
+static uint64_t cell_of(const splat_surface_points *points, size_t i, double side)
+{
+    uint64_t key = (uint64_t)round(log2(side * 1e6));
     int axis = 0;
     const float *n = points->normals + 3 * i;
     for (int k = 0; k < 3; k++) {
-        key = key << 20 | (uint64_t)(((double)points->positions[3 * i + (size_t)k] + half) / cell);
+        key = key << 18 | (uint64_t)(floor((double)points->positions[3 * i + (size_t)k] / side) + (1 << 17));
         if (fabsf(n[k]) > fabsf(n[axis])) axis = k;
     }
     return key << 3 | (uint64_t)(2 * axis + (n[axis] < 0));
@@ -238,38 +244,118 @@ static int compare_keys(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* Share of keys[n] that stand there twice; n becomes the number of different ones, sorted. */
+static size_t count_same(uint64_t *keys, size_t *n)
+{
+    size_t n_same = 0, n_kept = 0;
+    qsort(keys, *n, sizeof *keys, compare_keys);
+    for (size_t i = 0; i < *n; i++) {
+        if (i > 0 && keys[i] == keys[i - 1])
+            n_same++;
+        else
+            keys[n_kept++] = keys[i];
+    }
+    *n = n_kept;
+    return n_same;
+}
+
 static void points_are_even_and_on_the_surface(void **state)
 {
     (void)state;
     splat_view_maps maps = make_truth(W, H);
     splat_surface_agreed agreed;
-    splat_surface_points points = agree(&maps, 4, 7, 200000, 2, &agreed);
+    splat_surface_points points = agree(&maps, 200000, 2, &agreed);
     uint64_t *keys = malloc(points.n * sizeof *keys);
-    size_t n_same = 0, n_rod = 0;
-    double off = 0, worst = 0, weights = 0;
+    size_t n_rod = 0, n_keys = points.n;
+    double off = 0, worst = 0, weights = 0, largest = 0;
     for (size_t i = 0; i < points.n; i++) {
         const float *p = points.positions + 3 * i, *n = points.normals + 3 * i;
         double here = off_surface(p), length = sqrt((double)(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]));
+        double level = log2((double)points.sizes[i] / agreed.cell);
         off += here;
         worst = fmax(worst, here);
+        largest = fmax(largest, level);
         weights += (double)points.weights[i];
         n_rod += points.colors[4 * i] == 50 * ROD && points.colors[4 * i + 3] == 255;
         assert_true(fabs(length - 1) < 1e-4 && points.weights[i] > 0);
-        keys[i] = cell_of(&points, i, 4, agreed.cell);
+        assert_true(level >= 0 && fabs(level - round(level)) < 1e-6);
+        keys[i] = cell_of(&points, i, (double)points.sizes[i]);
     }
-    qsort(keys, points.n, sizeof *keys, compare_keys);
-    for (size_t i = 1; i < points.n; i++) n_same += keys[i] == keys[i - 1];
-    print_message("%zu points of %zu pixels (%zu seen) in cells of %.4f: %.5f off, at worst %.5f; %zu only of the rod, "
-                  "%zu share a cell\n", points.n, agreed.n_kept, agreed.n_seen, agreed.cell, off / (double)points.n,
-                  worst, n_rod, n_same);
-    assert_true(agreed.cell == 8.0 / 128);
+    size_t n_same = count_same(keys, &n_keys);
+    print_message("%zu points of %zu pixels (%zu seen) in cells of %.4f and %.0f larger sizes: %.5f off, at worst "
+                  "%.5f; %zu only of the rod, %zu share a cell\n", points.n, agreed.n_kept, agreed.n_seen, agreed.cell,
+                  largest, off / (double)points.n, worst, n_rod, n_same);
+    assert_true(largest >= 1);
     assert_true(off / (double)points.n < 0.001 && worst < 0.03); /* chords of the rod and the ball */
-    assert_true(n_rod > 15); /* 1.2 / 0.0625 = 19 cells along it */
+    assert_true(n_rod > 15);
     assert_true(n_same * 50 < points.n); /* a mean normal may turn over a corner */
-    assert_true(points.n > 2000 && points.n * 20 < agreed.n_kept);
-    assert_true(weights > 2 * 0.17 * (double)agreed.n_kept && weights < 8 * (double)agreed.n_kept);
+    assert_true(points.n > 2000 && points.n * 4 < agreed.n_kept);
+    assert_true(weights < 8 * (double)agreed.n_kept);
     free(keys);
     splat_surface_points_free(&points);
+    splat_view_maps_free(&maps);
+}
+
+/* The cells of far views go if a near view sees the place. */
+static void near_views_replace_far_ones(void **state)
+{
+    (void)state;
+    splat_point_cells cells;
+    splat_surface_points points;
+    splat_error error;
+    splat_cell_sample samples[4] = {{.size = 0.2f}, {.size = 0.1f}, {.size = 0.1f}, {.size = 0.2f}};
+    static const float places[4][3] = {{0.15f, 0.05f, 0.05f}, {0.05f, 0.05f, 0.05f}, {0.05f, 0.15f, 0.05f},
+                                       {0.45f, 0.05f, 0.05f}};
+    for (int i = 0; i < 4; i++) {
+        memcpy(samples[i].position, places[i], sizeof places[i]);
+        samples[i].normal[0] = samples[i].weight = 1;
+    }
+    for (int n = 2; n <= 4; n += 2) { /* one cell of four does not replace the large one, two do */
+        const uint8_t valid[4] = {1, 1, n > 2, 1};
+        must(splat_point_cells_init(&cells, 0.1, 100, 2, &error), &error);
+        must(splat_point_cells_add(&cells, samples, valid, 4, &error), &error);
+        splat_point_cells_drop_replaced(&cells);
+        must(splat_surface_points_make(&points, 100, &error), &error);
+        must(splat_surface_points_weigh(&points, &error), &error);
+        splat_point_cells_collect(&cells, &points);
+        size_t n_large = 0;
+        for (size_t i = 0; i < points.n; i++) n_large += points.sizes[i] > 0.15f;
+        assert_int_equal(points.n, 3);
+        assert_int_equal(n_large, n > 2 ? 1 : 2);
+        splat_surface_points_free(&points);
+        splat_point_cells_free(&cells);
+    }
+}
+
+/* Views that agree from nearly one place know no depth; a box of the user crops. */
+static void unknown_depth_and_what_is_outside_make_no_points(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_truth(W, H);
+    splat_surface_agreed agreed;
+    splat_mesh_extract_options o = usual_options();
+    o.has_bbox = true;
+    for (int k = 0; k < 3; k++) {
+        o.bbox_low[k] = -0.7;
+        o.bbox_high[k] = 0.7;
+    }
+    splat_surface_points all = agree(&maps, 200000, 2, &agreed);
+    assert_int_equal(agreed.n_vague, 0);
+    splat_surface_points cropped = agree_with(&maps, &o, 200000, 2, &agreed);
+    assert_true(cropped.n > 100 && cropped.n < all.n / 2);
+    for (size_t i = 0; i < cropped.n; i++)
+        assert_true(splat_surface_is_inside(cropped.positions + 3 * i, o.bbox_low, o.bbox_high));
+    splat_view_maps_free(&maps);
+    maps = make_arc(W, H, 3, 24000); /* 0.001 apart, 4 from the things: 0.04 pixels of disparity */
+    for (uint32_t v = 0; v < 3; v++) {
+        maps.views[v].n_neighbors = 2;
+        for (uint32_t k = 0; k < 2; k++) maps.views[v].neighbors[k] = (v + 1 + k) % 3;
+    }
+    splat_surface_points none = agree(&maps, 200000, 2, &agreed);
+    assert_true(agreed.n_vague > W * H && agreed.n_kept == 0 && none.n == 0);
+    splat_surface_points_free(&none);
+    splat_surface_points_free(&all);
+    splat_surface_points_free(&cropped);
     splat_view_maps_free(&maps);
 }
 
@@ -278,22 +364,13 @@ static void few_points_have_larger_cells(void **state)
     (void)state;
     splat_view_maps maps = make_truth(W, H);
     splat_surface_agreed agreed[2];
-    splat_surface_points few = agree(&maps, 4, 9, 1500, 2, &agreed[0]);
-    splat_surface_points near = agree(&maps, 1, 9, 1500, 2, &agreed[1]);
+    splat_surface_points many = agree(&maps, 200000, 2, &agreed[0]), few = agree(&maps, 1500, 2, &agreed[1]);
     assert_true(few.n <= 1500 && few.n > 700);
-    assert_true(agreed[0].cell > 8.0 / 512);
-    assert_int_equal(agreed[0].n_kept, agreed[1].n_kept);
-    assert_true(agreed[0].n_seen < 16 * 2 * 1500); /* of 260,000 every 19th pixel is asked */
-    assert_true(agreed[0].n_seen > 16 * 1500 / 3);
-    size_t n_out = 0;
-    for (size_t i = 0; i < near.n; i++) {
-        double most = 0;
-        for (size_t k = 0; k < 3; k++) most = fmax(most, fabs((double)near.positions[3 * i + k]));
-        n_out += most > 1;
-    }
-    assert_true(n_out > 20 && n_out < near.n / 2); /* the background has larger cells */
+    assert_true(agreed[1].cell > 1.5 * agreed[0].cell);
+    assert_true(agreed[1].n_seen < 16 * 2 * 1500); /* of 260,000 every 19th pixel is asked */
+    assert_true(agreed[1].n_seen > 16 * 1500 / 3);
+    splat_surface_points_free(&many);
     splat_surface_points_free(&few);
-    splat_surface_points_free(&near);
     splat_view_maps_free(&maps);
 }
 
@@ -302,12 +379,13 @@ static void threads_do_not_change_a_point(void **state)
     (void)state;
     splat_view_maps maps = make_truth(W, H);
     splat_surface_agreed agreed;
-    splat_surface_points a = agree(&maps, 4, 9, 8000, 1, &agreed), b = agree(&maps, 4, 9, 8000, 3, &agreed);
+    splat_surface_points a = agree(&maps, 8000, 1, &agreed), b = agree(&maps, 8000, 3, &agreed);
     assert_int_equal(a.n, b.n);
     assert_memory_equal(a.positions, b.positions, 12 * a.n);
     assert_memory_equal(a.normals, b.normals, 12 * a.n);
     assert_memory_equal(a.colors, b.colors, 4 * a.n);
     assert_memory_equal(a.weights, b.weights, 4 * a.n);
+    assert_memory_equal(a.sizes, b.sizes, 4 * a.n);
     splat_surface_points_free(&a);
     splat_surface_points_free(&b);
     splat_view_maps_free(&maps);
@@ -347,6 +425,8 @@ int main(void)
         cmocka_unit_test(a_pixel_is_the_limit),
         cmocka_unit_test(a_sky_is_no_surface),
         cmocka_unit_test(points_are_even_and_on_the_surface),
+        cmocka_unit_test(near_views_replace_far_ones),
+        cmocka_unit_test(unknown_depth_and_what_is_outside_make_no_points),
         cmocka_unit_test(few_points_have_larger_cells),
         cmocka_unit_test(threads_do_not_change_a_point),
         cmocka_unit_test(pixels_answer_alike_in_batches),

@@ -110,7 +110,6 @@ static const struct {
     {"outlier_neighbors", POISSON},
     {"outlier_std", POISSON},
     {"project_mesh_on_surface_points", POISSON},
-    {"background", POISSON | TSDF | CUBES},
     {"voxel_size", TSDF | CUBES},
     {"least_scale", CUBES},
     {"max_depth", TSDF},
@@ -132,7 +131,6 @@ static void tell_without_effect(const splat_line *line, const splat_mesh_extract
                                  : " with `method poisson` `points level`";
     for (size_t i = 0; i < sizeof limited / sizeof limited[0]; i++)
         if (!(limited[i].ways & way)) splat_stage_tell_unused(line, limited[i].option, name);
-    if (options->has_bbox) splat_stage_tell_unused(line, "center_bbox", ": `bboxmin` and `bboxmax` name the box");
 }
 
 splat_status splat_stage_read_box(const splat_line *line, bool *has_box, double low[3], double high[3],

@@ -1,5 +1,6 @@
 /* A mesh from a splat, by one of the methods of extract_*.c; then cleaning, simplification, projection, normals. */
 #include "base/context.h"
+#include "base/point_tree.h"
 #include "mesh/poisson/poisson_reconstruct.h"
 #include "model/model.h"
 #include "scene/scene.h"
@@ -23,6 +24,7 @@
 #include "mesh/mesh_project.h"
 #include "mesh/mesh_simplify.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Vertices go to the surface points that reconstruction and simplification smoothed away. */
@@ -50,15 +52,46 @@ static splat_status clean(const splat_extraction *e, splat_mesh *mesh, splat_err
                       e->options->min_component_faces);
 }
 
-static splat_status simplify(const splat_extraction *e, splat_mesh *mesh, splat_error *error)
+/* sizes[n_vertices]: that of the nearest point. */
+static splat_status find_sizes(const splat_extraction *e, const splat_surface_points *points, const splat_mesh *mesh,
+                               float *sizes, splat_error *error)
+{
+    splat_point_tree tree;
+    SPLAT_TRY(splat_point_tree_make(&tree, points->positions, points->n, e->threads, error));
+#pragma omp parallel for num_threads(e->threads) schedule(dynamic, 256)
+    for (size_t i = 0; i < mesh->n_vertices; i++) {
+        float distance2;
+        uint32_t nearest;
+        splat_point_tree_nearest(&tree, mesh->vertices + 3 * i, 1, SPLAT_NO_POINT, &distance2, &nearest);
+        sizes[i] = points->sizes[nearest];
+    }
+    splat_point_tree_free(&tree);
+    return SPLAT_OK;
+}
+
+/* Triangles stay where the sizes of the points are small: near the cameras. */
+static splat_status simplify(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
+                             splat_error *error)
 {
     splat_mesh_simplify_options options;
+    float *sizes = NULL;
+    splat_status status = SPLAT_OK;
     splat_mesh_simplify_options_init(&options);
     options.target_vertices = e->options->target_vertices;
     options.threads = e->threads;
     options.progress = e->options->progress;
     options.progress_user = e->options->progress_user;
-    return splat_mesh_simplify(mesh, &options, NULL, error);
+    SPLAT_TRY(splat_surface_go_on(e->options, "simplifying", 0, error));
+    if (points && points->sizes) {
+        sizes = malloc((mesh->n_vertices + 1) * sizeof *sizes);
+        if (!sizes)
+            return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to simplify %zu vertices", mesh->n_vertices);
+        status = find_sizes(e, points, mesh, sizes, error);
+    }
+    options.sizes = sizes;
+    if (status == SPLAT_OK) status = splat_mesh_simplify(mesh, &options, NULL, error);
+    free(sizes);
+    return status;
 }
 
 /* points: those that the mesh was made from, or NULL. What is not seen goes last: drawing takes as long as there are
@@ -71,7 +104,7 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
     info->n_vertices_first = mesh->n_vertices;
     info->n_faces_first = mesh->n_faces;
     SPLAT_TRY(clean(e, mesh, error));
-    if (simplifies) SPLAT_TRY(simplify(e, mesh, error));
+    if (simplifies) SPLAT_TRY(simplify(e, points, mesh, error));
     SPLAT_TRY(splat_extract_drop_before_sky(e, mesh, &info->n_faces_before_sky, error));
     SPLAT_TRY(splat_extract_drop_invisible(e, mesh, &info->n_faces_unseen, error));
     if (simplifies || info->n_faces_before_sky || info->n_faces_unseen) SPLAT_TRY(clean(e, mesh, error));
@@ -113,7 +146,6 @@ static splat_status extract_points(const splat_extraction *e, const char *const 
         if (status == SPLAT_OK) status = splat_sky_remove_points(e->scene, &points[i], error);
         if (status == SPLAT_OK) status = splat_extract_poisson(e, &points[i], &mesh, error);
         info[i].n_points = points[i].n;
-        if (!e->options->project) splat_surface_points_free(&points[i]); /* of no more use, and memory is needed */
         if (status == SPLAT_OK)
             status = finish_and_write(e, &points[i], &mesh, paths + i * n_paths, n_paths, &info[i], error);
         splat_surface_points_free(&points[i]);
@@ -166,16 +198,67 @@ static splat_status refuse(uint64_t needed, uint64_t limit, const char *way_out,
                       splat_bytes_format(needed, a, sizeof a), splat_bytes_format(limit, b, sizeof b), way_out);
 }
 
+#define USUAL_POINTS 2000000u
+#define USUAL_VIEWS_POINTS 3000000u
+#define LEAST_VIEWS_POINTS 100000u /* fewer do not make up for too little memory */
+
+/* Bytes of the points, the views and the octree. Errors: ARGUMENT. */
+static splat_status estimate(const splat_scene *scene, const splat_model *model,
+                             const splat_mesh_extract_options *options, int depth, uint64_t bytes[3],
+                             splat_error *error)
+{
+    splat_poisson_options poisson;
+    splat_poisson_options_default(&poisson);
+    poisson.depth = depth;
+    bool from_views = options->points == SPLAT_MESH_POINTS_VIEWS;
+    uint64_t point = SPLAT_SURFACE_POINT_BYTES + (from_views ? SPLAT_SURFACE_VIEWS_BYTES : 0);
+    size_t n_used = options->points == SPLAT_MESH_POINTS_CENTERS ? model->gaussians.n : options->n_points;
+    bytes[0] = splat_surface_points_capacity(scene, model, options) * point * splat_mesh_extract_count(options);
+    bytes[1] = picture_bytes(scene, model, options);
+    return splat_poisson_estimate(&poisson, n_used, true, &bytes[2], error);
+}
+
+/* POISSON: what the options leave open becomes what fits into max_host_bytes: the number of VIEWS points, which decides
+ * how fine they are, or else the depth. *needed: all that may be held at a time. */
+static splat_status choose_sizes(const splat_scene *scene, const splat_model *model,
+                                 splat_mesh_extract_options *options, int *most_depth, uint64_t bytes[3],
+                                 uint64_t *needed, splat_error *error)
+{
+    uint64_t limit = options->max_host_bytes;
+    bool from_views = options->points == SPLAT_MESH_POINTS_VIEWS, any_points = options->n_points == 0;
+    bool any_depth = options->poisson_depth == 0;
+    char text[32];
+    if (any_points) options->n_points = from_views ? USUAL_VIEWS_POINTS : USUAL_POINTS;
+    *most_depth = any_depth ? SPLAT_POISSON_MAX_DEPTH : options->poisson_depth;
+    for (;;) {
+        SPLAT_TRY(estimate(scene, model, options, *most_depth, bytes, error));
+        *needed = bytes[0] + (bytes[1] > bytes[2] ? bytes[1] : bytes[2]);
+        if (!limit || *needed <= limit) break;
+        if (from_views && any_points && options->n_points > LEAST_VIEWS_POINTS)
+            options->n_points -= options->n_points / 5;
+        else if (any_depth && *most_depth > SPLAT_POISSON_MIN_DEPTH)
+            --*most_depth;
+        else
+            break;
+    }
+    if (from_views && any_points && options->n_points < USUAL_VIEWS_POINTS)
+        splat_log(model->context, SPLAT_LOG_NOTICE, "%zu surface points at most, for %s of host memory",
+                  options->n_points, splat_bytes_format(limit, text, sizeof text));
+    if (any_depth && *most_depth < SPLAT_POISSON_MAX_DEPTH)
+        splat_log(model->context, SPLAT_LOG_NOTICE, "Poisson: a depth of %d at most, for %s of host memory",
+                  *most_depth, splat_bytes_format(limit, text, sizeof text));
+    return SPLAT_OK;
+}
+
 /* Tells the host memory that the mesh will need, and refuses what passes max_host_bytes. *octree_bytes: what the
  * reconstruction may take of it; 0: no limit. */
 static splat_status check_memory(const splat_scene *scene, const splat_model *model,
-                                        const splat_mesh_extract_options *options, uint64_t *octree_bytes,
-                                        int *most_depth, splat_error *error)
+                                 splat_mesh_extract_options *options, uint64_t *octree_bytes, int *most_depth,
+                                 splat_error *error)
 {
-    uint64_t limit = options->max_host_bytes, pictures = picture_bytes(scene, model, options), octree;
-    bool automatic = options->poisson_depth == 0;
+    uint64_t limit = options->max_host_bytes, bytes[3], needed;
+    char text[4][32];
     *octree_bytes = 0;
-    *most_depth = automatic ? SPLAT_EXTRACT_MOST_DEPTH : options->poisson_depth;
     if (options->method == SPLAT_MESH_MARCHING_CUBES) { /* its own estimate comes once the Gaussians are chosen */
         uint64_t gaussians = 60 * (uint64_t)model->gaussians.n;
         if (limit && gaussians >= limit) return refuse(gaussians, limit, "fewer Gaussians", error);
@@ -183,36 +266,19 @@ static splat_status check_memory(const splat_scene *scene, const splat_model *mo
         return SPLAT_OK;
     }
     if (options->method == SPLAT_MESH_TSDF) {
+        uint64_t pictures = picture_bytes(scene, model, options);
         if (limit && pictures >= limit)
             return refuse(pictures, limit, "a smaller `mesh_extraction_resolution_factor`", error);
         if (limit) *octree_bytes = limit - pictures;
         return SPLAT_OK;
     }
-    splat_poisson_options poisson;
-    splat_poisson_options_default(&poisson);
-    uint64_t capacity = splat_surface_points_capacity(scene, model, options);
-    uint64_t point = SPLAT_SURFACE_POINT_BYTES;
-    if (options->points == SPLAT_MESH_POINTS_VIEWS) point += SPLAT_SURFACE_WEIGHT_BYTES;
-    uint64_t points = capacity * point * splat_mesh_extract_count(options);
-    size_t n_used = options->points == SPLAT_MESH_POINTS_CENTERS ? model->gaussians.n : options->n_points;
-    uint64_t needed;
-    char text[4][32];
-    for (;; --*most_depth) { /* to the deepest that fits, where the points choose */
-        poisson.depth = *most_depth;
-        SPLAT_TRY(splat_poisson_estimate(&poisson, n_used, true, &octree, error));
-        needed = points + (pictures > octree ? pictures : octree);
-        if (!automatic || !limit || needed <= limit || *most_depth == SPLAT_POISSON_MIN_DEPTH) break;
-    }
-    if (automatic && *most_depth < SPLAT_EXTRACT_MOST_DEPTH)
-        splat_log(model->context, SPLAT_LOG_NOTICE, "Poisson: a depth of %d at most, for %s of host memory",
-                  *most_depth, splat_bytes_format(limit, text[0], sizeof text[0]));
+    SPLAT_TRY(choose_sizes(scene, model, options, most_depth, bytes, &needed, error));
+    for (int i = 0; i < 3; i++) splat_bytes_format(bytes[i], text[i], sizeof text[i]);
     splat_log(model->context, SPLAT_LOG_NOTICE, "host memory: up to %s (points %s, then views %s or the octree %s)",
-              splat_bytes_format(needed, text[0], sizeof text[0]), splat_bytes_format(points, text[1], sizeof text[1]),
-              splat_bytes_format(pictures, text[2], sizeof text[2]),
-              splat_bytes_format(octree, text[3], sizeof text[3]));
+              splat_bytes_format(needed, text[3], sizeof text[3]), text[0], text[1], text[2]);
     if (limit && needed > limit)
         return refuse(needed, limit, "fewer `surface_points` or a smaller `poisson_depth`", error);
-    if (limit) *octree_bytes = limit - points;
+    if (limit) *octree_bytes = limit - bytes[0];
     return SPLAT_OK;
 }
 
@@ -244,8 +310,8 @@ splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, spla
                           scene->dataset.n_train);
     if (model->gaussians.n == 0) return splat_fail(error, SPLAT_ERROR_FORMAT, "the splat has no Gaussians");
     splat_extraction e = {.options = options, .scene = scene, .model = model, .threads = context->threads,
-                    .boxes = splat_surface_boxes_make(scene, options)};
-    SPLAT_TRY(check_memory(scene, model, options, &e.octree_bytes, &e.most_depth, error));
+                    .box = splat_surface_box_make(scene, options)};
+    SPLAT_TRY(check_memory(scene, model, &own, &e.octree_bytes, &e.most_depth, error));
     if (options->method == SPLAT_MESH_POISSON) return extract_points(&e, paths, n_paths, info, error);
     for (size_t i = 0; i < splat_mesh_extract_count(options); i++)
         SPLAT_TRY(extract_one(&e, options->levels[i], paths + i * n_paths, n_paths, &info[i], error));

@@ -106,8 +106,8 @@ static splat_status march_levels(const splat_extraction *e, const host_gaussians
                                  splat_mesh *mesh, splat_error *error)
 {
     const splat_density_mesh_input input = {n, h->means, h->scales, h->rotations, h->opacities, h->colors};
-    splat_nested_boxes boxes = splat_nested_boxes_make(e->boxes.low, e->boxes.high);
-    size_t n_levels = e->options->background ? count_levels(&boxes, h, n) : 1, unused = 0;
+    splat_nested_boxes boxes = splat_nested_boxes_make(e->box.low, e->box.high);
+    size_t n_levels = e->options->has_bbox ? 1 : count_levels(&boxes, h, n), unused = 0;
     SPLAT_TRY(march(e, &boxes, 0, &input, level, mesh, error));
     splat_status status = SPLAT_OK;
     for (size_t at = 1; at < n_levels && status == SPLAT_OK; at++) {

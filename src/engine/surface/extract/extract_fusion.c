@@ -34,11 +34,11 @@ static splat_status plan(const splat_extraction *e, fusion *f, splat_error *erro
 {
     const splat_mesh_extract_options *o = e->options;
     size_t limit = e->octree_bytes ? (size_t)e->octree_bytes : SIZE_MAX;
-    size_t n_levels = o->background ? SPLAT_TSDF_LEVELS : 1;
+    size_t n_levels = o->has_bbox ? 1 : SPLAT_TSDF_LEVELS;
     double voxel = splat_extract_voxel(e);
     splat_status status;
     for (int growths = 0;; growths++, voxel *= GROWTH) {
-        SPLAT_TRY(splat_tsdf_levels_init(&f->levels, e->boxes.low, e->boxes.high, voxel, n_levels, limit,
+        SPLAT_TRY(splat_tsdf_levels_init(&f->levels, e->box.low, e->box.high, voxel, n_levels, limit,
                                          (float)o->max_depth, e->threads, error));
         status = splat_surface_views(e->scene, e->model, o, fuse_view, f, error);
         if (status == SPLAT_OK && splat_tsdf_levels_blocks(&f->levels) == 0)

@@ -1,10 +1,9 @@
-/* Surface points to a mesh: outliers go, then screened Poisson reconstruction of foreground and background apart. */
+/* Surface points to a mesh: stragglers and outliers go, then screened Poisson reconstruction of all the rest. */
 #include "surface/extract/extract_poisson.h"
 
 #include "base/context.h"
 #include "base/point_outliers.h"
 #include "base/point_tree.h"
-#include "base/rows.h"
 #include "base/select.h"
 #include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_support.h"
@@ -49,25 +48,35 @@ static splat_status find_spacing(const float *positions, size_t n, int threads, 
     return status;
 }
 
-splat_status splat_extract_depth(const float *positions, size_t n, int most, int threads, int *depth,
-                                 splat_error *error)
+static double longest_side(const splat_surface_points *points)
 {
-    double spacing, side = 0;
-    *depth = most;
-    SPLAT_TRY(find_spacing(positions, n, threads, &spacing, error));
+    double side = 0;
     for (size_t k = 0; k < 3; k++) {
         float low = INFINITY, high = -INFINITY;
-        for (size_t i = 0; i < n; i++) {
-            low = fminf(low, positions[3 * i + k]);
-            high = fmaxf(high, positions[3 * i + k]);
+        for (size_t i = 0; i < points->n; i++) {
+            low = fminf(low, points->positions[3 * i + k]);
+            high = fmaxf(high, points->positions[3 * i + k]);
         }
         side = fmax(side, (double)high - (double)low);
     }
+    return side;
+}
+
+splat_status splat_extract_depth(const splat_surface_points *points, int most, int threads, int *depth,
+                                 splat_error *error)
+{
     splat_poisson_options octree;
+    double spacing = INFINITY, levels;
     splat_poisson_options_default(&octree);
-    if (!(spacing > 0)) return SPLAT_OK;
-    double levels = floor(log2(octree.scale * side / spacing));
-    if (levels < most) *depth = levels < SPLAT_POISSON_MIN_DEPTH ? SPLAT_POISSON_MIN_DEPTH : (int)levels;
+    double side = octree.scale * longest_side(points);
+    if (points->sizes) {
+        for (size_t i = 0; i < points->n; i++) spacing = fmin(spacing, (double)points->sizes[i]);
+        levels = ceil(log2(side / spacing));
+    } else {
+        SPLAT_TRY(find_spacing(points->positions, points->n, threads, &spacing, error));
+        levels = spacing > 0 ? floor(log2(side / spacing)) : most;
+    }
+    *depth = levels < SPLAT_POISSON_MIN_DEPTH ? SPLAT_POISSON_MIN_DEPTH : levels < most ? (int)levels : most;
     return SPLAT_OK;
 }
 
@@ -135,20 +144,19 @@ static bool tell_poisson(void *user, const char *stage, double fraction)
     return !o->progress || o->progress(o->progress_user, "reconstructing", fraction);
 }
 
-static splat_status reconstruct(const splat_extraction *e, const splat_surface_points *points, size_t first, size_t n,
-                                splat_mesh *mesh, splat_error *error)
+static splat_status reconstruct(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
+                                splat_error *error)
 {
     const splat_mesh_extract_options *o = e->options;
     splat_poisson_options options;
-    splat_poisson_points input = {n, points->positions + 3 * first, points->normals + 3 * first,
-                                  points->colors + 4 * first, points->weights ? points->weights + first : NULL};
+    splat_poisson_points input = {points->n, points->positions, points->normals, points->colors, points->weights};
     splat_mesh_extract_options user = *o;
     float *density = NULL;
     splat_poisson_options_default(&options);
     options.depth = e->most_depth;
     if (o->poisson_depth == 0) {
-        SPLAT_TRY(splat_extract_depth(input.positions, n, e->most_depth, e->threads, &options.depth, error));
-        splat_log(e->model->context, SPLAT_LOG_NOTICE, "Poisson: depth %d for %zu points", options.depth, n);
+        SPLAT_TRY(splat_extract_depth(points, e->most_depth, e->threads, &options.depth, error));
+        splat_log(e->model->context, SPLAT_LOG_NOTICE, "Poisson: depth %d for %zu points", options.depth, points->n);
     }
     options.threads = e->threads;
     options.memory_limit_bytes = e->octree_bytes;
@@ -161,54 +169,49 @@ static splat_status reconstruct(const splat_extraction *e, const splat_surface_p
     return status;
 }
 
-/* rows[n] in the order of numbers, by way of room[n]. */
-static void reorder(void *rows, size_t row_bytes, size_t n, const uint32_t *order, int threads, uint8_t *room)
+/* ---------------------------------------------------------------- points */
+
+#define LEAST_POINTS 1000
+#define STRAGGLERS 0.001 /* part of the points below and above their box, along each axis */
+#define MARGIN 1.1       /* the domain is a cube around the box, so many times as wide as its longest side */
+
+/* The cube that holds the points but for stragglers. Errors: MEMORY. */
+static splat_status find_domain(const splat_surface_points *points, double low[3], double high[3], splat_error *error)
 {
-    uint8_t *at = rows;
-#pragma omp parallel num_threads(threads)
-    {
-#pragma omp for schedule(static)
-        for (size_t i = 0; i < n; i++) memcpy(room + i * row_bytes, at + order[i] * row_bytes, row_bytes);
-#pragma omp for schedule(static)
-        for (size_t i = 0; i < n; i++) memcpy(at + i * row_bytes, room + i * row_bytes, row_bytes);
+    size_t n = points->n, rank = (size_t)(STRAGGLERS * (double)n);
+    float *values = malloc((n + 1) * sizeof *values);
+    double half = 0;
+    if (!values) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to sort %zu surface points", n);
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t i = 0; i < n; i++) values[i] = points->positions[3 * i + k];
+        low[k] = (double)splat_select_float(values, n, rank);
+        high[k] = (double)splat_select_float(values, n, n - 1 - rank);
+        half = fmax(half, 0.5 * MARGIN * (high[k] - low[k]));
     }
+    for (int k = 0; k < 3; k++) {
+        double center = 0.5 * (low[k] + high[k]);
+        low[k] = center - half;
+        high[k] = center + half;
+    }
+    free(values);
+    return SPLAT_OK;
 }
 
-/* Swaps those of the points from `first` on that lie inside the box to the front; *n_inside: how many they are. */
-static splat_status partition(splat_surface_points *points, size_t first, const double low[3], const double high[3],
-                              int threads, size_t *n_inside, splat_error *error)
+/* Removes the points outside of a box. */
+static splat_status keep_inside(splat_surface_points *points, const double low[3], const double high[3], int threads,
+                                splat_error *error)
 {
-    size_t n = points->n - first, n_kept = 0;
-    float *positions = points->positions + 3 * first;
-    uint32_t *order = malloc((n + 1) * sizeof *order);
-    uint8_t *room = malloc(12 * n + 1);
-    if (order && room) {
+    uint8_t *keep = malloc(points->n + 1);
+    if (!keep) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look at %zu points", points->n);
 #pragma omp parallel for num_threads(threads) schedule(static)
-        for (size_t i = 0; i < n; i++) room[i] = splat_surface_is_inside(positions + 3 * i, low, high);
-        for (size_t i = 0; i < n; i++) {
-            order[i] = (uint32_t)i;
-            if (!room[i]) continue;
-            order[i] = order[n_kept];
-            order[n_kept++] = (uint32_t)i;
-        }
-        reorder(positions, 12, n, order, threads, room);
-        reorder(points->normals + 3 * first, 12, n, order, threads, room);
-        reorder(points->colors + 4 * first, 4, n, order, threads, room);
-        if (points->weights) reorder(points->weights + first, 4, n, order, threads, room);
-    }
-    splat_status status =
-        order && room ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to sort %zu surface points", n);
-    *n_inside = n_kept;
-    free(order);
-    free(room);
-    return status;
+    for (size_t i = 0; i < points->n; i++) keep[i] = splat_surface_is_inside(points->positions + 3 * i, low, high);
+    splat_surface_points_keep(points, keep, threads);
+    free(keep);
+    return SPLAT_OK;
 }
 
-#define LEAST_POINTS 1000 /* of a part of its own */
-
-/* Removes the lonely ones among n points from `first` on; *n_kept: how many stay, in front. */
-static splat_status drop_outliers(const splat_extraction *e, splat_surface_points *points, size_t first, size_t n,
-                                  size_t *n_kept, splat_error *error)
+/* Removes the lonely ones. */
+static splat_status drop_outliers(const splat_extraction *e, splat_surface_points *points, splat_error *error)
 {
     const splat_mesh_extract_options *o = e->options;
     splat_point_outlier_options options;
@@ -216,19 +219,13 @@ static splat_status drop_outliers(const splat_extraction *e, splat_surface_point
     options.n_neighbors = (uint32_t)o->outlier_neighbors;
     options.std_ratio = o->outlier_std;
     options.threads = e->threads;
-    *n_kept = n;
-    if (o->outlier_neighbors == 0 || n <= o->outlier_neighbors) return SPLAT_OK;
+    options.sizes = points->sizes;
+    if (o->outlier_neighbors == 0 || points->n <= o->outlier_neighbors) return SPLAT_OK;
     SPLAT_TRY(splat_surface_go_on(o, "removing outliers", 0, error));
-    uint8_t *keep = malloc(n);
-    if (!keep) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look at %zu points", n);
-    splat_status status =
-        splat_point_outliers(points->positions + 3 * first, n, &options, keep, NULL, error);
-    if (status == SPLAT_OK) {
-        *n_kept = splat_keep_rows(points->positions + 3 * first, 12, n, keep, e->threads);
-        splat_keep_rows(points->normals + 3 * first, 12, n, keep, e->threads);
-        splat_keep_rows(points->colors + 4 * first, 4, n, keep, e->threads);
-        if (points->weights) splat_keep_rows(points->weights + first, 4, n, keep, e->threads);
-    }
+    uint8_t *keep = malloc(points->n);
+    if (!keep) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look at %zu points", points->n);
+    splat_status status = splat_point_outliers(points->positions, points->n, &options, keep, NULL, error);
+    if (status == SPLAT_OK) splat_surface_points_keep(points, keep, e->threads);
     free(keep);
     return status;
 }
@@ -236,34 +233,24 @@ static splat_status drop_outliers(const splat_extraction *e, splat_surface_point
 splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_points *points, splat_mesh *mesh,
                                    splat_error *error)
 {
-    const splat_surface_boxes *boxes = &e->boxes;
-    splat_mesh far = {0};
-    size_t n = points->n, n_near, n_far = 0, kept;
-    SPLAT_TRY(partition(points, 0, boxes->low, boxes->high, e->threads, &n_near, error));
-    if (e->options->background)
-        SPLAT_TRY(partition(points, n_near, boxes->outer_low, boxes->outer_high, e->threads, &n_far, error));
-    SPLAT_TRY(drop_outliers(e, points, n_near, n_far, &kept, error));
-    n_far = kept;
-    SPLAT_TRY(drop_outliers(e, points, 0, n_near, &kept, error));
-    for (size_t i = 0; i < n_far && kept < n_near; i++) splat_surface_points_move(points, n_near + i, kept + i);
-    n_near = kept;
-    points->n = n_near + n_far;
+    const splat_mesh_extract_options *o = e->options;
+    size_t n = points->n;
+    double low[3], high[3];
     if (n < LEAST_POINTS)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
                           "the views show only %zu points of a surface, and a mesh needs %d; train longer, take larger "
                           "pictures (`mesh_extraction_resolution_factor`) or other points (`points`%s)", n,
-                          LEAST_POINTS, e->options->points == SPLAT_MESH_POINTS_VIEWS ? " level" : "");
-    if (n_near < LEAST_POINTS && n_far < LEAST_POINTS)
+                          LEAST_POINTS, o->points == SPLAT_MESH_POINTS_VIEWS ? " level" : "");
+    if (o->has_bbox) SPLAT_TRY(keep_inside(points, o->bbox_low, o->bbox_high, e->threads, error));
+    if (points->n < LEAST_POINTS)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
-                          "only %zu of %zu surface points lie inside the boxes; move them with `bboxmin` and "
-                          "`bboxmax`, or check that the splat belongs to the scene", points->n, n);
-    splat_status status = SPLAT_OK;
-    if (n_near >= LEAST_POINTS) status = reconstruct(e, points, 0, n_near, mesh, error);
-    if (status == SPLAT_OK && n_near >= LEAST_POINTS) status = crop(mesh, boxes->low, boxes->high, e->threads, error);
-    if (status == SPLAT_OK && n_far >= LEAST_POINTS) {
-        status = reconstruct(e, points, n_near, n_far, &far, error);
-        if (status == SPLAT_OK) status = splat_mesh_append(mesh, &far, error);
-    }
-    splat_mesh_free(&far);
+                          "only %zu of %zu surface points lie inside the box; move it with `bboxmin` and `bboxmax`, or "
+                          "check that the splat belongs to the scene", points->n, n);
+    SPLAT_TRY(find_domain(points, low, high, error));
+    SPLAT_TRY(keep_inside(points, low, high, e->threads, error));
+    SPLAT_TRY(drop_outliers(e, points, error));
+    SPLAT_TRY(reconstruct(e, points, mesh, error));
+    splat_status status = o->has_bbox ? crop(mesh, o->bbox_low, o->bbox_high, e->threads, error) : SPLAT_OK;
+    if (status != SPLAT_OK) splat_mesh_free(mesh);
     return status;
 }

@@ -1,4 +1,4 @@
-/* The boxes and the resolution of an extraction, and its progress. */
+/* The box and the resolution of an extraction, and its progress. */
 #include "surface/extract/extraction.h"
 
 #include "base/error.h"
@@ -81,26 +81,23 @@ splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *
     return SPLAT_OK;
 }
 
-/* ---------------------------------------------------------------- boxes */
+/* ---------------------------------------------------------------- box */
 
-#define OUTER 4.0            /* background box over foreground box */
-#define DEFAULT_VOXELS 320.0 /* along the foreground box */
+#define DEFAULT_VOXELS 320.0 /* along the box */
 
-splat_surface_boxes splat_surface_boxes_make(const splat_scene *scene, const splat_mesh_extract_options *options)
+splat_surface_box splat_surface_box_make(const splat_scene *scene, const splat_mesh_extract_options *options)
 {
     const splat_dataset *dataset = &scene->dataset;
-    splat_surface_boxes boxes;
+    splat_surface_box box;
     double center[3] = {0, 0, 0}, extent = (double)dataset->extent;
-    for (size_t i = 0; i < dataset->n_train && options->center_bbox; i++)
+    for (size_t i = 0; i < dataset->n_train; i++)
         for (int k = 0; k < 3; k++)
             center[k] += (double)dataset->views[dataset->train[i]].camera.center[k] / (double)dataset->n_train;
     for (int k = 0; k < 3; k++) { /* a box that the user gave is never shifted */
-        boxes.low[k] = options->has_bbox ? options->bbox_low[k] : center[k] - extent;
-        boxes.high[k] = options->has_bbox ? options->bbox_high[k] : center[k] + extent;
-        boxes.outer_low[k] = fmin(boxes.low[k], center[k] - OUTER * extent);
-        boxes.outer_high[k] = fmax(boxes.high[k], center[k] + OUTER * extent);
+        box.low[k] = options->has_bbox ? options->bbox_low[k] : center[k] - extent;
+        box.high[k] = options->has_bbox ? options->bbox_high[k] : center[k] + extent;
     }
-    return boxes;
+    return box;
 }
 
 bool splat_surface_is_inside(const float p[3], const double low[3], const double high[3])
@@ -120,6 +117,6 @@ splat_status splat_surface_go_on(const splat_mesh_extract_options *options, cons
 double splat_extract_voxel(const splat_extraction *e)
 {
     double side = 0;
-    for (int k = 0; k < 3; k++) side = fmax(side, e->boxes.high[k] - e->boxes.low[k]);
+    for (int k = 0; k < 3; k++) side = fmax(side, e->box.high[k] - e->box.low[k]);
     return e->options->voxel_size > 0 ? e->options->voxel_size : side / DEFAULT_VOXELS;
 }

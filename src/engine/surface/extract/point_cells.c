@@ -14,7 +14,9 @@
 #define GROWTH 1.25
 #define MOST_WEIGHT 1e6f /* that Poisson reconstruction takes */
 #define MEAN 9         /* position, normal, colour */
-#define PLACES 0xfffffu /* 20 bits for each coordinate of a cell */
+#define PLACE_BITS 19  /* of each coordinate of a cell */
+#define PLACES (1u << PLACE_BITS)
+#define LEVEL_SHIFT 60 /* of a key: level, three coordinates, direction */
 
 typedef struct cell {
     uint64_t key;
@@ -36,7 +38,7 @@ uint64_t splat_point_cells_bytes(size_t most_cells)
 
 uint64_t splat_surface_agreed_bytes(const splat_mesh_extract_options *options)
 {
-    uint64_t point = SPLAT_SURFACE_POINT_BYTES + SPLAT_SURFACE_WEIGHT_BYTES;
+    uint64_t point = SPLAT_SURFACE_POINT_BYTES + SPLAT_SURFACE_VIEWS_BYTES;
     return options->n_points * point + splat_point_cells_bytes(options->n_points);
 }
 
@@ -54,16 +56,10 @@ void splat_point_cells_free(splat_point_cells *cells)
     memset(cells, 0, sizeof *cells);
 }
 
-splat_status splat_point_cells_init(splat_point_cells *cells, const splat_surface_boxes *boxes, bool background,
-                                    double side, size_t most_cells, int threads, splat_error *error)
+splat_status splat_point_cells_init(splat_point_cells *cells, double smallest, size_t most_cells, int threads,
+                                    splat_error *error)
 {
-    double inner = 0, outer = 0;
-    for (int k = 0; k < 3; k++) {
-        inner = fmax(inner, boxes->high[k] - boxes->low[k]);
-        outer = fmax(outer, boxes->outer_high[k] - boxes->outer_low[k]);
-    }
-    *cells = (splat_point_cells){.boxes = *boxes, .background = background, .most_cells = most_cells,
-                                 .threads = threads, .side = {side, side * outer / inner}};
+    *cells = (splat_point_cells){.smallest = smallest, .side = smallest, .most_cells = most_cells, .threads = threads};
     cells->parts = calloc(PARTS, sizeof *cells->parts);
     cells->part_begin = malloc((PARTS + 1) * sizeof *cells->part_begin);
     if (cells->parts && cells->part_begin) return SPLAT_OK;
@@ -73,20 +69,41 @@ splat_status splat_point_cells_init(splat_point_cells *cells, const splat_surfac
 
 /* ---------------------------------------------------------------- which cell */
 
+static unsigned level_of(const splat_point_cells *cells, float size)
+{
+    double level = round(log2((double)size / cells->smallest));
+    return level > 0 ? level < SPLAT_CELL_LEVELS ? (unsigned)level : SPLAT_CELL_LEVELS - 1 : 0;
+}
+
+static double side_of(const splat_point_cells *cells, uint64_t key)
+{
+    return ldexp(cells->side, (int)(key >> LEVEL_SHIFT));
+}
+
+/* Level, place and main direction of the normal. */
 static uint64_t key_of(const splat_point_cells *cells, const splat_cell_sample *s)
 {
-    const splat_surface_boxes *b = &cells->boxes;
-    bool inside = splat_surface_is_inside(s->position, b->low, b->high);
-    if (!inside && !(cells->background && splat_surface_is_inside(s->position, b->outer_low, b->outer_high)))
-        return NOWHERE;
-    const double *low = inside ? b->low : b->outer_low;
-    uint64_t key = inside ? 0 : 1;
+    uint64_t key = level_of(cells, s->size);
+    double side = ldexp(cells->side, (int)key);
     int axis = 0;
     for (int k = 0; k < 3; k++) {
-        key = key << 20 | ((uint64_t)(((double)s->position[k] - low[k]) / cells->side[!inside]) & PLACES);
+        double at = floor((double)s->position[k] / side) + PLACES / 2;
+        if (!(at >= 0 && at < PLACES)) return NOWHERE;
+        key = key << PLACE_BITS | (uint64_t)at;
         if (fabsf(s->normal[k]) > fabsf(s->normal[axis])) axis = k;
     }
     return key << 3 | (uint64_t)(2 * axis + (s->normal[axis] < 0));
+}
+
+/* The first of the eight cells half as wide; the others follow it by 1 in each coordinate. */
+static uint64_t first_child(uint64_t key)
+{
+    uint64_t child = (key >> LEVEL_SHIFT) - 1;
+    for (int k = 2; k >= 0; k--) {
+        uint64_t at = key >> (3 + PLACE_BITS * k) & (PLACES - 1);
+        child = child << PLACE_BITS | ((2 * (at - PLACES / 2) + PLACES / 2) & (PLACES - 1));
+    }
+    return child << 3 | (key & 7);
 }
 
 /* splitmix64's last steps. */
@@ -129,12 +146,25 @@ static bool grow(splat_cell_part *part)
     return true;
 }
 
+/* The slot of a cell, or the free one where it belongs. */
+static uint32_t find_slot(const splat_cell_part *part, uint64_t key)
+{
+    uint32_t mask = part->n_slots - 1, at = (uint32_t)hash_of(key) & mask;
+    while (part->slots[at] && part->cells[part->slots[at] - 1].key != key) at = (at + 1) & mask;
+    return at;
+}
+
+static bool has_cell(const splat_point_cells *cells, uint64_t key)
+{
+    const splat_cell_part *part = &cells->parts[part_of(key)];
+    return part->n_slots > 0 && part->slots[find_slot(part, key)] != 0;
+}
+
 static cell *find_cell(splat_cell_part *part, uint64_t key)
 {
     if (part->n == part->capacity && !grow(part)) return NULL;
-    uint32_t mask = part->n_slots - 1, at = (uint32_t)hash_of(key) & mask;
-    for (; part->slots[at]; at = (at + 1) & mask)
-        if (part->cells[part->slots[at] - 1].key == key) return &part->cells[part->slots[at] - 1];
+    uint32_t at = find_slot(part, key);
+    if (part->slots[at]) return &part->cells[part->slots[at] - 1];
     part->cells[part->n] = (cell){.key = key};
     part->slots[at] = ++part->n;
     return &part->cells[part->n - 1];
@@ -247,8 +277,10 @@ static splat_cell_sample *read_cells(const splat_point_cells *cells)
     for (uint32_t p = 0; p < PARTS; p++) {
         splat_cell_sample *to = samples + first[p];
         for (uint32_t i = 0; i < cells->parts[p].n; i++, to++) {
-            memcpy(to, cells->parts[p].cells[i].mean, sizeof(float[MEAN]));
-            to->weight = cells->parts[p].cells[i].weight;
+            const cell *c = &cells->parts[p].cells[i];
+            memcpy(to, c->mean, sizeof(float[MEAN]));
+            to->weight = c->weight;
+            to->size = (float)ldexp(cells->smallest, (int)(c->key >> LEVEL_SHIFT));
         }
     }
     return samples;
@@ -264,17 +296,65 @@ static splat_status merge(splat_point_cells *cells, splat_error *error)
         cells->parts[p].n = 0;
         if (cells->parts[p].slots) memset(cells->parts[p].slots, 0, cells->parts[p].n_slots * sizeof(uint32_t));
     }
-    for (int k = 0; k < 2; k++) cells->side[k] *= GROWTH;
+    cells->side *= GROWTH;
     splat_status status = insert(cells, samples, NULL, n, error);
     free(samples);
     return status;
 }
 
+#define LEAST_CHILDREN 2 /* of the four or so that a surface has in a cell */
+
+static bool is_replaced(const splat_point_cells *cells, uint64_t key)
+{
+    static const int shifts[3] = {3, 3 + PLACE_BITS, 3 + 2 * PLACE_BITS};
+    if (key >> LEVEL_SHIFT == 0) return false;
+    uint64_t first = first_child(key);
+    int n = 0;
+    for (int k = 0; k < 8 && n < LEAST_CHILDREN; k++) {
+        uint64_t child = first;
+        for (int a = 0; a < 3; a++) child += (uint64_t)(k >> a & 1) << shifts[a];
+        n += has_cell(cells, child);
+    }
+    return n >= LEAST_CHILDREN;
+}
+
+static void renumber(splat_cell_part *part)
+{
+    if (part->slots) memset(part->slots, 0, part->n_slots * sizeof *part->slots);
+    for (uint32_t i = 0; i < part->n; i++) put_slot(part, i);
+}
+
+void splat_point_cells_drop_replaced(splat_point_cells *cells)
+{
+#pragma omp parallel num_threads(cells->threads)
+    {
+#pragma omp for schedule(dynamic, 1)
+        for (uint32_t p = 0; p < PARTS; p++) /* a weight below 0 marks the cell, which the others still see */
+            for (uint32_t i = 0; i < cells->parts[p].n; i++)
+                if (is_replaced(cells, cells->parts[p].cells[i].key)) cells->parts[p].cells[i].weight *= -1;
+#pragma omp for schedule(dynamic, 1)
+        for (uint32_t p = 0; p < PARTS; p++) {
+            splat_cell_part *part = &cells->parts[p];
+            uint32_t n = 0;
+            for (uint32_t i = 0; i < part->n; i++)
+                if (part->cells[i].weight > 0) part->cells[n++] = part->cells[i];
+            part->n = n;
+            renumber(part);
+        }
+    }
+    cells->n_cells = 0;
+    for (uint32_t p = 0; p < PARTS; p++) cells->n_cells += cells->parts[p].n;
+}
+
+#define ROOM 0.8 /* of most_cells: where dropping leaves more, cells grow, or it would be done again at once */
+
 splat_status splat_point_cells_add(splat_point_cells *cells, const splat_cell_sample *samples, const uint8_t *valid,
                                    size_t n, splat_error *error)
 {
     SPLAT_TRY(insert(cells, samples, valid, n, error));
-    while (cells->n_cells > cells->most_cells) SPLAT_TRY(merge(cells, error));
+    if (cells->n_cells <= cells->most_cells) return SPLAT_OK;
+    splat_point_cells_drop_replaced(cells);
+    while ((double)cells->n_cells > ROOM * (double)cells->most_cells) SPLAT_TRY(merge(cells, error));
     return SPLAT_OK;
 }
 
@@ -295,7 +375,7 @@ static size_t count_points(const splat_cell_part *part)
 }
 
 /* Points from points->n on, where there is room. */
-static void collect_part(const splat_cell_part *part, splat_surface_points *points)
+static void collect_part(const splat_point_cells *cells, const splat_cell_part *part, splat_surface_points *points)
 {
     for (uint32_t i = 0; i < part->n; i++) {
         const cell *c = &part->cells[i];
@@ -307,6 +387,7 @@ static void collect_part(const splat_cell_part *part, splat_surface_points *poin
             color[k] = (uint8_t)(c->mean[6 + k] + 0.5f);
         }
         if (points->weights) points->weights[points->n] = fminf(c->weight, MOST_WEIGHT);
+        if (points->sizes) points->sizes[points->n] = (float)side_of(cells, c->key);
         splat_surface_points_add(points, c->mean, unit, color);
     }
 }
@@ -322,5 +403,5 @@ void splat_point_cells_collect(const splat_point_cells *cells, splat_surface_poi
         points->n += n[p];
     }
 #pragma omp parallel for schedule(dynamic, 1) num_threads(cells->threads)
-    for (uint32_t p = 0; p < PARTS; p++) collect_part(&cells->parts[p], &of_part[p]);
+    for (uint32_t p = 0; p < PARTS; p++) collect_part(cells, &cells->parts[p], &of_part[p]);
 }

@@ -5,19 +5,21 @@
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
 
+#define SPLAT_CELL_LEVELS 9u /* sides of cells: the smallest, times 2, 4, .. 256 */
+
 /* One observation. */
 typedef struct splat_cell_sample {
     float position[3], normal[3], color[3], weight; /* weight > 0; colour 0 to 255 */
+    float size; /* scene units: what a pixel of the view covers there, which decides the level of the cell */
 } splat_cell_sample;
 
 typedef struct splat_cell_part splat_cell_part;
 
-/* Cells of the foreground box, and of the background box around it, which are larger as the box is. Observations whose
- * normals have different largest components, or signs of them, are kept apart: the two sides of a thin wall. */
+/* Cells of several sizes at the same place: what a near view shows goes into small ones, what a far view shows into
+ * large ones. Observations whose normals have different largest components, or signs of them, are kept apart: the two
+ * sides of a thin wall. */
 typedef struct splat_point_cells {
-    splat_surface_boxes boxes;
-    bool background;       /* false: what lies outside of the foreground is left out */
-    double side[2];        /* of cells: foreground, background */
+    double smallest, side; /* the size of samples of level 0, and the side of its cells, which may grow */
     size_t n_cells, most_cells;
     int threads;
     splat_cell_part *parts; /* of the cells, by a hash of their places; each is one thread's work */
@@ -27,16 +29,20 @@ typedef struct splat_point_cells {
     size_t n_room; /* of order, keys and part */
 } splat_point_cells;
 
-/* side: of a cell of the foreground. When more than most_cells are needed, all cells grow by a quarter as often as it
- * takes. Errors: MEMORY; on failure there is nothing to free. */
-splat_status splat_point_cells_init(splat_point_cells *cells, const splat_surface_boxes *boxes, bool background,
-                                    double side, size_t most_cells, int threads, splat_error *error);
+/* smallest: above 0, the size that gives cells of level 0, whose side it is. When more than most_cells are needed,
+ * cells that smaller ones replace go; and if that is not enough, the cells of all levels grow by a quarter as often as
+ * it takes. Errors: MEMORY; on failure there is nothing to free. */
+splat_status splat_point_cells_init(splat_point_cells *cells, double smallest, size_t most_cells, int threads,
+                                    splat_error *error);
 void splat_point_cells_free(splat_point_cells *cells);
-/* Adds n samples, n < 2^32; those with valid[i] == 0 are passed over (valid NULL: none). The result does not depend on
- * threads, but on the order of samples and calls, by rounding. Errors: MEMORY. */
+/* Adds n samples, n < 2^32; those with valid[i] == 0 are passed over (valid NULL: none), and so are those farther than
+ * 2^18 cells of their level from the origin. The result does not depend on threads, but on the order of samples and
+ * calls, by rounding. Errors: MEMORY. */
 splat_status splat_point_cells_add(splat_point_cells *cells, const splat_cell_sample *samples, const uint8_t *valid,
                                    size_t n, splat_error *error);
-/* Appends a point for each cell, with its weight; there must be room for n_cells. */
+/* Removes the cells of which two or more of the eight half as wide exist: a nearer view shows the place better. */
+void splat_point_cells_drop_replaced(splat_point_cells *cells);
+/* Appends a point for each cell, with its weight and the cell's side; there must be room for n_cells. */
 void splat_point_cells_collect(const splat_point_cells *cells, splat_surface_points *points);
 /* Host memory of most_cells. */
 uint64_t splat_point_cells_bytes(size_t most_cells);

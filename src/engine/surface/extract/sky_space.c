@@ -2,7 +2,6 @@
 #include "surface/extract/sky_space.h"
 
 #include "base/context.h"
-#include "base/rows.h"
 #include "math/camera.h"
 #include "model/clean.h"
 #include "model/model.h"
@@ -70,10 +69,7 @@ splat_status splat_sky_remove_points(splat_scene *scene, splat_surface_points *p
     if (!keep) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare %zu points with the sky", n);
     splat_status status = splat_sky_find_before(scene, sky, points->positions, n, keep, &n_found, error);
     if (status == SPLAT_OK && n_found) {
-        points->n = splat_keep_rows(points->positions, 12, n, keep, threads);
-        splat_keep_rows(points->normals, 12, n, keep, threads);
-        splat_keep_rows(points->colors, 4, n, keep, threads);
-        if (points->weights) splat_keep_rows(points->weights, 4, n, keep, threads);
+        splat_surface_points_keep(points, keep, threads);
         splat_log(scene->context, SPLAT_LOG_NOTICE, "%zu of %zu points stand before the sky and go", n_found, n);
     }
     free(keep);

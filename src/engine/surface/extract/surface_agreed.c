@@ -1,8 +1,10 @@
-/* Points of the surface that several training views see at the same place, thinned evenly (docs/method.md). */
+/* Points of the surface that several training views see at the same place, as fine as the views see it
+ * (docs/method.md). */
 #include "surface/extract/surface_agreed.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
 
+#include "base/select.h"
 #include "math/camera.h"
 #include "surface/extract/point_cells.h"
 #include "surface/extract/sky_space.h"
@@ -13,15 +15,29 @@
 
 #define PIECE 262144u    /* pixels that are judged before their points are added */
 #define PER_POINT 16u    /* pixels that are asked for each point: more tell the same, and half leaves pinholes */
-#define DEFAULT_DEPTH 10 /* of the octree whose cells the points are thinned to, where the options leave it open */
+#define CELL_PIXELS 1.0f /* width of a cell, of pixels on the surface */
+#define LEAST_COSINE 0.3f /* of the angle at which a pixel counts as so wide */
+#define SAMPLE 65536u    /* pixels that decide the smallest cell */
+#define SMALLEST 0.01    /* part of them below it */
+#define PIXEL_ERROR 0.5f /* of a disparity */
+#define MOST_ERROR 0.03f /* of a depth, part of it */
 
 /* Pixels by what became of them. */
 typedef struct tally {
-    size_t n_seen, n_kept, n_against;
+    size_t n_seen, n_kept, n_against, n_vague;
 } tally;
+
+static void add_tally(tally *sum, const tally *t)
+{
+    sum->n_seen += t->n_seen;
+    sum->n_kept += t->n_kept;
+    sum->n_against += t->n_against;
+    sum->n_vague += t->n_vague;
+}
 
 typedef struct judge {
     const splat_view_maps *maps;
+    const splat_mesh_extract_options *options;
     splat_point_cells *cells;
     splat_cell_sample *samples; /* [PIECE] */
     uint8_t *valid;             /* [PIECE] */
@@ -30,92 +46,141 @@ typedef struct judge {
     tally tally;
 } judge;
 
+/* True if the views that agree see the pixel from far enough to the side for its depth. */
+static bool is_known(const splat_view_map *map, size_t pixel, const splat_agreement *a)
+{
+    return PIXEL_ERROR * map->depth[pixel] < MOST_ERROR * map->camera.fx * a->baseline;
+}
+
 /* Weight: how many saw it, and how steeply. */
-static bool sample_of(const splat_view_map *map, const splat_agreement *a,
+static bool sample_of(const judge *j, const splat_view_map *map, size_t pixel, const splat_agreement *a,
                       splat_cell_sample *sample)
 {
-    if (!splat_agreement_holds(a, map->n_neighbors)) return false;
+    const splat_mesh_extract_options *o = j->options;
+    if (o->has_bbox && !splat_surface_is_inside(a->position, o->bbox_low, o->bbox_high)) return false;
     for (int k = 0; k < 3; k++) {
         sample->position[k] = a->position[k];
         sample->normal[k] = a->normal[k];
         sample->color[k] = a->color[k];
     }
     sample->weight = (float)a->n_agree * a->cosine;
+    sample->size = CELL_PIXELS * map->depth[pixel] / map->camera.fx / fmaxf(a->cosine, LEAST_COSINE);
     return true;
 }
 
-/* n pixels of a view from `first` on, step apart; samples and valid: theirs. */
-static tally judge_batch(const judge *j, size_t view, size_t first, size_t n, splat_cell_sample *samples,
+/* n pixels of a view from `first` on, `step` apart; samples and valid: theirs. */
+static tally judge_batch(const judge *j, size_t view, size_t first, size_t step, size_t n, splat_cell_sample *samples,
                          uint8_t *valid)
 {
     const splat_view_map *map = &j->maps->views[view];
     splat_agreement a[SPLAT_AGREEMENT_BATCH];
     tally t = {0};
-    splat_view_agreements(j->maps, view, first, j->step, n, a, valid);
+    splat_view_agreements(j->maps, view, first, step, n, a, valid);
     for (size_t i = 0; i < n; i++) {
-        size_t pixel = first + i * j->step;
+        size_t pixel = first + i * step;
         t.n_seen += map->depth[pixel] > 0;
         t.n_against += valid[i] && a[i].n_against > a[i].n_agree;
-        valid[i] = valid[i] && sample_of(map, &a[i], &samples[i]);
+        valid[i] = valid[i] && splat_agreement_holds(&a[i], map->n_neighbors);
+        bool is_vague = valid[i] && !is_known(map, pixel, &a[i]);
+        t.n_vague += is_vague;
+        valid[i] = valid[i] && !is_vague && sample_of(j, map, pixel, &a[i], &samples[i]);
         t.n_kept += valid[i];
     }
     return t;
 }
 
-/* The same of any number. */
-static splat_status judge_piece(judge *j, size_t view, size_t first, size_t n, splat_error *error)
+/* The same of up to PIECE pixels, by all threads: j->samples and j->valid. */
+static tally judge_pixels(const judge *j, size_t view, size_t first, size_t step, size_t n)
 {
     const size_t batch = SPLAT_AGREEMENT_BATCH;
-    size_t n_seen = 0, n_kept = 0, n_against = 0;
-#pragma omp parallel for schedule(dynamic, 16) num_threads(j->threads) reduction(+ : n_seen, n_kept, n_against)
-    for (size_t i = 0; i < n; i += batch) {
-        tally t = judge_batch(j, view, first + i * j->step, n - i < batch ? n - i : batch, j->samples + i,
-                              j->valid + i);
-        n_seen += t.n_seen;
-        n_kept += t.n_kept;
-        n_against += t.n_against;
+    tally sum = {0};
+#pragma omp parallel num_threads(j->threads)
+    {
+        tally own = {0};
+#pragma omp for schedule(dynamic, 16)
+        for (size_t i = 0; i < n; i += batch) {
+            tally t = judge_batch(j, view, first + i * step, step, n - i < batch ? n - i : batch, j->samples + i,
+                                  j->valid + i);
+            add_tally(&own, &t);
+        }
+#pragma omp critical
+        add_tally(&sum, &own);
     }
-    j->tally.n_seen += n_seen;
-    j->tally.n_kept += n_kept;
-    j->tally.n_against += n_against;
-    return splat_point_cells_add(j->cells, j->samples, j->valid, n, error);
+    return sum;
 }
 
-static splat_status judge_all(judge *j, const splat_mesh_extract_options *options, splat_error *error)
+/* Pixels of a view from `first` on, `step` apart. */
+static size_t count_pixels(const splat_view_maps *maps, size_t view, size_t first, size_t step)
 {
-    j->samples = malloc(PIECE * sizeof *j->samples);
-    j->valid = malloc(PIECE);
-    if (!j->samples || !j->valid) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare views");
+    size_t n = splat_camera_pixels(&maps->views[view].camera);
+    return n > first ? (n - first + step - 1) / step : 0;
+}
+
+/* The size that a hundredth of the pixels with surface has or less; 0 without any. */
+static splat_status find_smallest(const judge *j, size_t n_pixels, double *smallest, splat_error *error)
+{
+    size_t step = n_pixels / SAMPLE + 1, n = 0;
+    float *sizes = malloc((n_pixels / step + j->maps->n + 1) * sizeof *sizes);
+    *smallest = 0;
+    if (!sizes) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare views");
     for (size_t v = 0; v < j->maps->n; v++) {
-        size_t n = splat_camera_pixels(&j->maps->views[v].camera), n_left = (n + j->step - 1 - v % j->step) / j->step;
-        SPLAT_TRY(splat_surface_go_on(options, "comparing views", (double)v / (double)j->maps->n, error));
+        size_t first = (v * 7919) % step, n_asked = count_pixels(j->maps, v, first, step);
+        if (n_asked > PIECE) n_asked = PIECE;
+        judge_pixels(j, v, first, step, n_asked);
+        for (size_t i = 0; i < n_asked; i++)
+            if (j->valid[i]) sizes[n++] = j->samples[i].size;
+    }
+    if (n) *smallest = (double)splat_select_float(sizes, n, (size_t)(SMALLEST * (double)n));
+    free(sizes);
+    return SPLAT_OK;
+}
+
+static splat_status judge_all(judge *j, splat_error *error)
+{
+    for (size_t v = 0; v < j->maps->n; v++) {
+        size_t n_left = count_pixels(j->maps, v, v % j->step, j->step);
+        SPLAT_TRY(splat_surface_go_on(j->options, "comparing views", (double)v / (double)j->maps->n, error));
         if (j->maps->views[v].n_neighbors == 0) continue;
-        for (size_t first = v % j->step, n_piece; n_left > 0; n_left -= n_piece, first += n_piece * j->step) {
-            n_piece = n_left < PIECE ? n_left : PIECE;
-            SPLAT_TRY(judge_piece(j, v, first, n_piece, error));
+        for (size_t first = v % j->step, n; n_left > 0; n_left -= n, first += n * j->step) {
+            n = n_left < PIECE ? n_left : PIECE;
+            tally t = judge_pixels(j, v, first, j->step, n);
+            add_tally(&j->tally, &t);
+            SPLAT_TRY(splat_point_cells_add(j->cells, j->samples, j->valid, n, error));
         }
     }
     return SPLAT_OK;
 }
 
-splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surface_boxes *boxes,
-                                 const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
-                                 splat_surface_agreed *agreed, splat_error *error)
+/* Cells as fine as the views see, then their points. */
+static splat_status collect(judge *j, size_t n_pixels, splat_surface_points *points, double *cell, splat_error *error)
 {
-    double longest = 0;
     splat_point_cells cells;
-    for (int k = 0; k < 3; k++) longest = fmax(longest, boxes->high[k] - boxes->low[k]);
-    int depth = options->poisson_depth > 0 ? options->poisson_depth : DEFAULT_DEPTH;
-    SPLAT_TRY(splat_point_cells_init(&cells, boxes, options->background, ldexp(longest, -depth), points->capacity,
-                                     threads, error));
+    double smallest;
+    j->samples = malloc(PIECE * sizeof *j->samples);
+    j->valid = malloc(PIECE);
+    *cell = 0;
+    if (!j->samples || !j->valid) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare views");
+    SPLAT_TRY(find_smallest(j, n_pixels, &smallest, error));
+    SPLAT_TRY(splat_point_cells_init(&cells, smallest > 0 ? smallest : 1, points->capacity, j->threads, error));
+    j->cells = &cells;
+    splat_status status = judge_all(j, error);
+    splat_point_cells_drop_replaced(&cells);
+    if (status == SPLAT_OK) splat_point_cells_collect(&cells, points);
+    *cell = cells.side;
+    splat_point_cells_free(&cells);
+    return status;
+}
+
+splat_status splat_surface_agree(const splat_view_maps *maps, const splat_mesh_extract_options *options, int threads,
+                                 splat_surface_points *points, splat_surface_agreed *agreed, splat_error *error)
+{
     size_t n_pixels = 0;
     for (size_t v = 0; v < maps->n; v++) n_pixels += splat_camera_pixels(&maps->views[v].camera);
     size_t step = n_pixels / PER_POINT / (points->capacity ? points->capacity : 1);
-    judge j = {.maps = maps, .cells = &cells, .threads = threads, .step = step > 1 ? step : 1};
-    splat_status status = judge_all(&j, options, error);
-    if (status == SPLAT_OK) splat_point_cells_collect(&cells, points);
-    *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, cells.side[0]};
-    splat_point_cells_free(&cells);
+    judge j = {.maps = maps, .options = options, .threads = threads, .step = step > 1 ? step : 1};
+    double cell;
+    splat_status status = collect(&j, n_pixels, points, &cell, error);
+    *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, j.tally.n_vague, cell};
     free(j.samples);
     free(j.valid);
     return status;
@@ -137,22 +202,22 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
 {
     splat_view_maps maps;
     splat_surface_agreed agreed;
-    splat_surface_boxes boxes = splat_surface_boxes_make(scene, options);
     SPLAT_TRY(splat_surface_points_weigh(points, error));
     SPLAT_TRY(splat_view_maps_make(scene, model, options, &maps, error));
     splat_status status = options->planes ? splat_surface_planes_apply(scene, options, &maps, error) : SPLAT_OK;
     if (status == SPLAT_OK && options->planes) status = clear_sky(scene, &maps, error);
     if (status == SPLAT_OK)
-        status = splat_surface_agree(&maps, &boxes, options, model->context->threads, points, &agreed, error);
+        status = splat_surface_agree(&maps, options, model->context->threads, points, &agreed, error);
     splat_view_maps_free(&maps);
     if (status != SPLAT_OK) return status;
     splat_log(model->context, SPLAT_LOG_NOTICE,
-              "views agree on %zu of %zu pixels with a surface and contradict %zu; thinned to %zu points in cells of "
-              "%.3g", agreed.n_kept, agreed.n_seen, agreed.n_against, points->n, agreed.cell);
+              "views agree on %zu of %zu pixels with a surface and contradict %zu; %zu are too far for a depth; "
+              "thinned to %zu points in cells of %.3g and more",
+              agreed.n_kept, agreed.n_seen, agreed.n_against, agreed.n_vague, points->n, agreed.cell);
     if (points->n > 0) return SPLAT_OK;
-    if (agreed.n_kept > 0)
+    if (options->has_bbox && agreed.n_seen > 0)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
-                          "none of the surface that views agree on lies inside the boxes; move them with `bboxmin` and "
+                          "none of the surface that views agree on lies inside the box; move it with `bboxmin` and "
                           "`bboxmax`");
     if (agreed.n_seen == 0)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,

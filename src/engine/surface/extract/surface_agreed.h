@@ -15,18 +15,20 @@ typedef struct splat_surface_agreed {
     size_t n_seen;    /* with depth */
     size_t n_kept;    /* that views agree on */
     size_t n_against; /* that more views contradict than agree with */
-    double cell;      /* side of the cells that the foreground was thinned to */
+    size_t n_vague;   /* that views agree on, from too near to each other for a depth */
+    double cell;      /* side of the smallest cells */
 } splat_surface_agreed;
 
-/* Adds to points, which have weights, at most as many as there is room for. The cells are those of the octree, or
- * larger where that many points do not suffice. A point is the weighted mean of the pixels that fell into its cell,
- * each the mean of what the views that agree see there; weights are sums over the pixels of
+/* Adds to points, which have weights, at most as many as there is room for. A point is the weighted mean of the pixels
+ * that fell into its cell, each the mean of what the views that agree see there; weights are sums over the pixels of
  *     (views that agree) x (cosine of the angle at which the surface is seen).
- * Of more than 16 pixels for each point that there is room for, every second, third ... is asked. Does not depend on
- * threads. Errors: MEMORY, STOPPED. */
-splat_status splat_surface_agree(const splat_view_maps *maps, const splat_surface_boxes *boxes,
-                                 const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
-                                 splat_surface_agreed *agreed, splat_error *error);
+ * A cell is as wide as a pixel of its view on the surface, to the nearest power of 2 (splat_point_cells). The smallest
+ * size is that of a hundredth of the pixels. Where points would not suffice all cells are larger. A pixel whose depth
+ * the views do not determine to 3 %, and what lies outside of the options' box, makes no point. Of more than 16 pixels
+ * for each point that there is room for, every second, third ... is asked. Does not depend on threads. Errors:
+ * MEMORY, STOPPED. */
+splat_status splat_surface_agree(const splat_view_maps *maps, const splat_mesh_extract_options *options, int threads,
+                                 splat_surface_points *points, splat_surface_agreed *agreed, splat_error *error);
 
 /* From SPLAT_MESH_POINTS_VIEWS (surface_agreed.c): renders all views, compares them, thins the surface that they agree
  * on to at most points->capacity points, with weights. Errors also: NUMERIC (they agree on none). */

@@ -2,6 +2,7 @@
 #include "surface/extract/surface_points.h"
 
 #include "base/error.h"
+#include "base/rows.h"
 #include "scene/scene.h"
 
 #include <stdlib.h>
@@ -25,6 +26,7 @@ void splat_surface_points_free(splat_surface_points *points)
     free(points->normals);
     free(points->colors);
     free(points->weights);
+    free(points->sizes);
     memset(points, 0, sizeof *points);
 }
 
@@ -42,18 +44,19 @@ splat_status splat_surface_points_weigh(splat_surface_points *points, splat_erro
 {
     size_t room = points->capacity ? points->capacity : 1;
     points->weights = malloc(room * sizeof *points->weights);
-    if (!points->weights)
-        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the weights of %zu surface points", room);
-    for (size_t i = 0; i < points->n; i++) points->weights[i] = 1;
-    return SPLAT_OK;
+    points->sizes = malloc(room * sizeof *points->sizes);
+    if (points->weights && points->sizes) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the weights of %zu surface points", room);
 }
 
-void splat_surface_points_move(splat_surface_points *points, size_t from, size_t to)
+void splat_surface_points_keep(splat_surface_points *points, const uint8_t *keep, int threads)
 {
-    memmove(points->positions + 3 * to, points->positions + 3 * from, 3 * sizeof *points->positions);
-    memmove(points->normals + 3 * to, points->normals + 3 * from, 3 * sizeof *points->normals);
-    memmove(points->colors + 4 * to, points->colors + 4 * from, 4);
-    if (points->weights) points->weights[to] = points->weights[from];
+    size_t n = points->n;
+    points->n = splat_keep_rows(points->positions, 12, n, keep, threads);
+    splat_keep_rows(points->normals, 12, n, keep, threads);
+    splat_keep_rows(points->colors, 4, n, keep, threads);
+    if (points->weights) splat_keep_rows(points->weights, 4, n, keep, threads);
+    if (points->sizes) splat_keep_rows(points->sizes, 4, n, keep, threads);
 }
 
 size_t splat_surface_share(const splat_scene *scene, const splat_mesh_extract_options *options, size_t number)

@@ -10,10 +10,11 @@ typedef struct splat_surface_points {
     float *positions, *normals; /* [n][3] */
     uint8_t *colors;            /* [n][4] */
     float *weights;             /* [n], above 0, how much each counts; NULL: all the same */
+    float *sizes;               /* [n], above 0, scene units: how far apart points lie there; NULL: not known */
 } splat_surface_points;
 
-#define SPLAT_SURFACE_POINT_BYTES 28u /* of host memory, without weights */
-#define SPLAT_SURFACE_WEIGHT_BYTES 4u
+#define SPLAT_SURFACE_POINT_BYTES 28u /* of host memory, without weights and sizes */
+#define SPLAT_SURFACE_VIEWS_BYTES 8u /* of weight and size, which VIEWS has */
 #define SPLAT_SURFACE_PIECE 65536u   /* pixels that LEVEL looks at together: bounds what they need */
 
 splat_status splat_surface_points_make(splat_surface_points *points, size_t capacity, splat_error *error);
@@ -22,11 +23,11 @@ void splat_surface_points_free(splat_surface_points *points);
 void splat_surface_points_add(splat_surface_points *points, const float position[3], const float normal[3],
                               const uint8_t color[3]);
 
-/* Room for weights, 1 for the points that are there. Errors: MEMORY. */
+/* Room for weights and sizes of points that are still to come. Errors: MEMORY. */
 splat_status splat_surface_points_weigh(splat_surface_points *points, splat_error *error);
 
-/* Point `to` becomes a copy of point `from`. */
-void splat_surface_points_move(splat_surface_points *points, size_t from, size_t to);
+/* Keeps the points with keep[i] != 0, in their order. */
+void splat_surface_points_keep(splat_surface_points *points, const uint8_t *keep, int threads);
 
 /* Points that training view `number` should give, so that all give n_points together. */
 size_t splat_surface_share(const splat_scene *scene, const splat_mesh_extract_options *options, size_t number);

@@ -74,6 +74,7 @@ typedef struct batch {
     const splat_view_map *view;
     uint32_t n;
     float pixel[2][BATCH], place[3][BATCH], normal[3][BATCH], cosine[BATCH];
+    float ray[3][BATCH], baseline2[BATCH]; /* from the view to the place, unit; and the baseline's square */
     float position_sum[3][BATCH], normal_sum[3][BATCH], color_sum[3][BATCH]; /* of positions: from the place */
     uint32_t n_agree[BATCH], n_against[BATCH];
     uint8_t number[BATCH]; /* of the caller's pixel */
@@ -180,6 +181,9 @@ static void come_back(const batch *b, answers *s)
 
 static void add(batch *b, const answers *s)
 {
+    const float *own = b->view->camera.center, *center = s->other->camera.center;
+    const float apart[3] = {center[0] - own[0], center[1] - own[1], center[2] - own[2]};
+    const float apart2 = apart[0] * apart[0] + apart[1] * apart[1] + apart[2] * apart[2];
     for (uint32_t i = 0; i < s->n; i++) {
         uint8_t number = s->numbers[i];
         float normal[3];
@@ -193,6 +197,8 @@ static void add(batch *b, const answers *s)
             b->normal_sum[k][number] += normal[k];
             b->color_sum[k][number] += (float)s->other->rgb[3 * s->pixel[i] + (size_t)k];
         }
+        float along = apart[0] * b->ray[0][number] + apart[1] * b->ray[1][number] + apart[2] * b->ray[2][number];
+        b->baseline2[number] = most(b->baseline2[number], apart2 - along * along);
         b->n_agree[number]++;
     }
 }
@@ -220,7 +226,9 @@ static bool begin(batch *b, size_t pixel)
         b->normal[k][i] = b->normal_sum[k][i] = normal[k];
         b->color_sum[k][i] = (float)view->rgb[3 * pixel + (size_t)k];
         b->position_sum[k][i] = 0;
+        b->ray[k][i] = (place[k] - camera->center[k]) / sqrtf(length);
     }
+    b->baseline2[i] = 0;
     b->pixel[0][i] = x;
     b->pixel[1][i] = y;
     b->n_agree[i] = b->n_against[i] = 0;
@@ -240,6 +248,7 @@ static void finish(const batch *b, uint32_t i, splat_agreement *a)
         a->color[k] = b->color_sum[k][i] / n;
     }
     a->cosine = b->cosine[i];
+    a->baseline = sqrtf(b->baseline2[i]);
     a->n_agree = b->n_agree[i];
     a->n_against = b->n_against[i];
 }

@@ -12,6 +12,7 @@ typedef struct splat_agreement {
     float normal[3];   /* unit */
     float color[3];    /* 0 to 255 */
     float cosine;      /* between the view's normal and the direction to it */
+    float baseline;    /* the largest distance of the centre of a view that agrees from the view's ray; 0: none does */
     uint32_t n_agree;  /* neighbours that see the surface there, by less than a pixel and 1 % of the distance */
     uint32_t n_against; /* neighbours that look through it, into the sky or at what is more than 2 % farther */
 } splat_agreement;
