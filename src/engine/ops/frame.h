@@ -19,8 +19,8 @@ typedef struct splat_grad2d {
     float conic_a, conic_b, conic_c; /* dL/dA, dL/dB (B counted once), dL/dC */
     float opacity;                   /* dL/d alpha0 */
     union {
-        float channel[4];            /* of geometry: dL/d of its features, a plane's distance and normal */
-        struct {                     /* of colours, which are three */
+        float channel[4];            /* op geometry: dL/d of a plane's distance and normal */
+        struct {                     /* op raster: */
             float rgb[3];
             float mean_abs;          /* sum over pixels of |W/2 dL/du| + |H/2 dL/dv| */
         };
@@ -45,10 +45,10 @@ static inline size_t splat_pixel_under(float u, float v, int32_t width, int32_t 
 typedef struct splat_raster_row {
     float u, v, a, b, c, alpha0;
     float rgb[3], depth;
-    float power_min;               /* no blended sample has less (ops/raster/reach.h) */
+    float power_min;               /* blended samples have at least this power (ops/raster/reach.h) */
     float step, step8;             /* e^-C, e^-8C; 0 where rows are not stepped through (ops/raster/reach.h) */
     uint16_t first_row, last_row;  /* rows of the picture that the ellipse reaches; none when first_row > last_row */
-    uint32_t unused[2];            /* a row is a line of the processor's cache */
+    uint32_t unused[2];            /* fills a line of the processor's cache */
 } splat_raster_row;
 
 /* The needs of a view when it was last in work, 0: unknown. Sizes arrays, never results. */
@@ -109,10 +109,10 @@ typedef struct splat_frame {
     void *state;                /* [view_state_bytes] the backend's own; zero when the view begins; NULL without any */
     uint32_t n_visible;
     uint32_t n_degenerate;      /* skipped: not finite, or a zero quaternion */
-    uint64_t n_instances;       /* of the band in work */
-    uint64_t n_view_instances;  /* of all bands, in splat_view_forward */
+    uint64_t n_instances;       /* instances of the current band */
+    uint64_t n_view_instances;  /* instances of all bands, in splat_view_forward */
 
-    uint64_t instance_room;     /* instances that the arrays of all bands have room for */
+    uint64_t instance_room;     /* capacity of the arrays of all bands, instances */
     uint32_t capacity;          /* Gaussians that the arrays have room for */
     splat_region region;        /* of all arrays. The last member: what stands before it is a view's, and is zeroed when
                                    the next begins */

@@ -52,7 +52,7 @@ static inline uint32_t splat_quantized_moment_words(int tensor, int sh_degree)
 
 typedef struct splat_gaussians {
     uint32_t n;
-    int sh_degree;        /* of the stored sh_rest */
+    int sh_degree;        /* degree of the stored sh_rest */
     int active_sh_degree; /* bands that are evaluated, <= sh_degree */
     splat_tensors p;      /* raw parameters; p.sh_rest is NULL when sh_rest_half is used */
     uint16_t *sh_rest_half; /* [n][splat_half_row(channels)] IEEE binary16, or NULL: p.sh_rest holds them */

@@ -79,11 +79,11 @@ static inline size_t splat_view_gradients_bytes(size_t n)
 
 /* The targets of blending: one or more of these, in this order. */
 typedef struct splat_view_blend {
-    uint64_t max_instances;                     /* room for instances at a time; 0: no bound, and one band */
-    bool colors;                                /* op raster: the frame's picture */
-    const splat_raster_depth *depth;            /* of op raster, or NULL */
-    const struct splat_geometry_args *geometry; /* op geometry; NULL: none. Its frame is the view's */
-    const struct splat_view_count_args *view_count; /* op view_count; NULL: none */
+    uint64_t max_instances;                     /* most instances of a band; 0: no bound, one band */
+    bool colors;                                /* op raster writes the frame's picture */
+    const splat_raster_depth *depth;            /* depth for op raster, or NULL */
+    const struct splat_geometry_args *geometry; /* arguments of op geometry, whose frame is the view's; NULL: none */
+    const struct splat_view_count_args *view_count; /* arguments of op view_count; NULL: none */
     int binned_mark;                            /* stopwatch mark for the end of the first band's bin; 0: none */
 } splat_view_blend;
 
@@ -95,9 +95,9 @@ splat_status splat_view_forward(splat_backend *backend, splat_frame *frame, cons
 /* The gradients of what was blended: one or both of these. */
 typedef struct splat_view_gradients {
     const float *image; /* for raster_backward: dL/dimage, [3][height][width], or NULL */
-    bool without_mean_abs; /* of raster_backward */
+    bool without_mean_abs; /* raster_backward leaves mean_abs out */
     const float *alpha; /* for raster_backward, in addition to image: dL/dopacity, [height][width], or NULL */
-    const splat_raster_depth *depth; /* the same, or NULL */
+    const splat_raster_depth *depth; /* depth for raster_backward, or NULL */
     const struct splat_geometry_backward_args *geometry; /* for geometry_backward, or NULL */
 } splat_view_gradients;
 

@@ -9,12 +9,12 @@
 #include "ops/frame.h"
 
 typedef struct splat_work {
-    bool on_device;      /* else on the CPU */
-    bool deterministic;  /* of a device */
-    size_t threads;      /* of the CPU */
+    bool on_device;      /* false: on the CPU */
+    bool deterministic;  /* --deterministic on a device */
+    size_t threads;      /* CPU threads */
     size_t n;            /* Gaussians */
     size_t n_instances;  /* (Gaussian, tile) pairs that there is room for at a time */
-    bool bands;          /* a view may have more, and is done in bands */
+    bool bands;          /* a view with more instances is processed in bands */
     size_t width, height;
 } splat_work;
 

@@ -14,7 +14,7 @@ typedef struct splat_adam {
                                          Gaussian * channels + channel */
     bool rest_of_visible_only;        /* sh_rest and its moments change only where the Gaussian is visible (they lie in
                                          host memory and only what is seen is streamed) */
-    float lr[SPLAT_N_TENSORS];        /* by tensor */
+    float lr[SPLAT_N_TENSORS];        /* learning rate of each tensor */
     float correction1[SPLAT_N_TENSORS], correction2[SPLAT_N_TENSORS]; /* 1 - beta^t of the step being made */
     bool update[SPLAT_N_TENSORS];     /* false: neither parameters nor moments of the tensor change */
 } splat_adam;
@@ -35,7 +35,7 @@ typedef struct splat_adam {
 struct splat_batch_step_args {
     splat_gaussians *gaussians;
     const splat_adam *adam;
-    const splat_tensors *gradients; /* sums over the views, of all tensors but one that is put off; finite */
+    const splat_tensors *gradients; /* sums over the views, finite; a deferred tensor has none */
     const splat_tensors *squares;   /* the same for the squares of each view's gradients */
     uint32_t n_views;
     float opacity_pull, scale_pull;

@@ -39,7 +39,7 @@ typedef struct splat_adam_job {
     const splat_adam_kernels *kernels;
     const splat_gaussians *gaussians;
     const splat_adam *adam;
-    const uint32_t *ids; /* of the view's entries */
+    const uint32_t *ids; /* Gaussians of the view's entries */
     splat_adam_step steps[SPLAT_N_TENSORS];
 } splat_adam_job;
 

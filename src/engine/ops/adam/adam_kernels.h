@@ -24,7 +24,7 @@ static inline splat_adam_gradient splat_adam_gradient_at(splat_adam_gradient g, 
 /* Rows of one tensor in their storage, from the row that the pointers stand at. */
 typedef struct splat_stored_rows {
     uint32_t channels;
-    uint64_t index;      /* of the first value in the whole tensor: what its rounding depends on */
+    uint64_t index;      /* index of the first value in the whole tensor; decides its rounding */
     float *parameters;   /* NULL: half */
     uint16_t *half;      /* rows of splat_half_row(channels) */
     float *m, *v;        /* NULL: quantized */

@@ -14,7 +14,7 @@ typedef struct splat_bound_mesh {
     int per_face;                 /* Gaussians a face: 1, 3, 4 or 6 */
     float thickness;              /* deviation along the normal, world units: E 1e-6, where E is the scene's extent */
     float least_area, least_edge; /* a face with a smaller area or edge is degenerate: 1e-12 E^2, 1e-8 E */
-    float least_normal;           /* of the cosine: normals shorter than this, twice an area, count less: 1e-8 E^2 */
+    float least_normal;           /* least norm (twice an area) in a pair's cosine: 1e-8 E^2 */
     const uint32_t *faces;          /* [n_faces][3], each below n_vertices */
     const uint32_t *vertex_begin;   /* [n_vertices + 1] corners at v: vertex_corners[vertex_begin[v]...] */
     const uint32_t *vertex_corners; /* [3 n_faces] 3 face + corner, ascending at each vertex */
@@ -78,7 +78,7 @@ struct splat_bind_backward_args {
     const splat_bound_mesh *mesh;
     const splat_bound_tensors *bound;
     const splat_gaussians *gaussians;
-    splat_frame *frame;          /* of the view; n_degenerate is added to */
+    splat_frame *frame;          /* the view's frame; counts n_degenerate */
     const splat_tensors *grad;
     float consistency_weight;
     double *consistency;         /* device memory, 1: the loss */

@@ -70,9 +70,9 @@ SPLAT_MATH_INLINE void splat_bind_one(const splat_bind_job *job, uint32_t f, int
 typedef struct splat_bind_backward_job {
     splat_bound_mesh mesh;
     splat_bound_tensors bound, gradients, m, v; /* gradients: NULL where not asked for */
-    const float *rotations;                     /* of the Gaussians */
+    const float *rotations;                     /* quaternions of the Gaussians */
     const float *grad_means, *grad_scales, *grad_rotations;
-    float pair_weight;                          /* of the gradient of a pair's cosine */
+    float pair_weight;                          /* weight of the gradient of a pair's cosine */
     int has_adam;
     splat_bind_step steps[SPLAT_N_BOUND_TENSORS];
     float *corners;                             /* [n_faces][3][3] what the faces give to their corners */

@@ -58,7 +58,7 @@ typedef struct splat_bind_face {
     int is_degenerate;
     splat_bind_vector a, b;      /* v1 - v0, v2 - v0 */
     splat_bind_vector normal;    /* a x b, not normalised */
-    float normal_length, length; /* of it; |v0 - v1| */
+    float normal_length, length; /* |normal|; |v0 - v1| */
 } splat_bind_face;
 
 /* Corners; also tells what is not finite, as degenerate. */

@@ -23,7 +23,7 @@ struct splat_conv_args {
     int32_t n_images;
     splat_maps input;     /* 3 channels, or a multiple of 8 */
     splat_maps output;    /* a multiple of 8 channels; width = (input.width + 2 pad - kernel) / stride + 1 */
-    int32_t input_height; /* of the whole map */
+    int32_t input_height; /* rows of the whole input map */
     int32_t kernel, stride, pad;
     const float *weights; /* packed by splat_conv_pack, on the device */
     const float *bias;    /* [output.channels] */

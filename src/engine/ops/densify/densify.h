@@ -9,7 +9,7 @@ enum { SPLAT_DENSITY_KEEP = 0, SPLAT_DENSITY_CLONE = 1, SPLAT_DENSITY_SPLIT = 2,
 
 typedef struct splat_density_selection {
     uint32_t n_clone, n_split;
-    uint32_t n_long;     /* of n_clone, those that are LONG */
+    uint32_t n_long;     /* LONG ones among n_clone */
     float abs_threshold; /* Q, the quantile-matched threshold of the absolute gradient */
     float fraction;      /* the share of Gaussians with mean gradient >= threshold */
 } splat_density_selection;
@@ -61,7 +61,7 @@ struct splat_density_grow_args {
     const splat_moments *moments; /* NULL allowed */
     const uint8_t *actions;     /* [n] */
     uint32_t n_clone, n_split;
-    uint32_t n_long; /* of n_clone; 0: no action is LONG */
+    uint32_t n_long; /* LONG ones among n_clone; 0: none */
     uint64_t seed;
     uint32_t step;
     const splat_rest_state *rest; /* without steps that are put off; NULL allowed */
@@ -69,7 +69,7 @@ struct splat_density_grow_args {
 
 typedef struct splat_density_pruned {
     uint32_t n_kept;
-    uint32_t n_split_sources, n_transparent, n_large, n_over_cap; /* why the others went (first reason that holds) */
+    uint32_t n_split_sources, n_transparent, n_large, n_over_cap; /* removed, by the first reason */
 } splat_density_pruned;
 
 /* density_prune: removes, in order of reason, split sources (action SPLIT among the first n_actions), Gaussians with
@@ -87,9 +87,9 @@ struct splat_density_prune_args {
     uint32_t target_count;
     splat_density_pruned *result; /* host memory */
     bool reorder; /* true: the backend may order the survivors along a space-filling curve; the CPU keeps their order */
-    void *spare;  /* device memory that nobody needs meanwhile, of undefined content: more goes faster; NULL: none */
+    void *spare;  /* free device memory for the work: more is faster; undefined content; NULL: none */
     size_t spare_bytes;
-    const splat_block *spare_block; /* the same, of a block that may yield to what the op allocates; NULL: none */
+    const splat_block *spare_block; /* its block, if the op's own allocations may free it; NULL: none */
     const splat_rest_state *rest; /* without steps that are put off; NULL allowed */
 };
 
@@ -99,7 +99,7 @@ struct splat_density_prune_args {
 struct splat_opacity_reset_args {
     const splat_gaussians *gaussians;
     float max_opacity; /* 0.01 */
-    const splat_moments *moments; /* of the opacities; NULL allowed */
+    const splat_moments *moments; /* moments of the opacities; NULL allowed */
 };
 
 /* Scratch of growing to n Gaussians and pruning them. A device: keys and indices, twice, the columns on the move, and

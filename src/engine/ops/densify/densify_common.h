@@ -54,8 +54,8 @@ splat_order_statistic splat_order_statistic_of(splat_backend *backend, const uin
 typedef struct splat_density_arrays {
     uint32_t *data[3 * SPLAT_N_TENSORS + 1];
     uint32_t words[3 * SPLAT_N_TENSORS + 1];
-    int n, n_copied; /* the first is filter_3d, those up to n_copied are parameters, the rest moments */
-    int halves;      /* the one whose words are two halves each, or -1 */
+    int n, n_copied; /* arrays: filter_3d first, then parameters up to n_copied, then moments */
+    int halves;      /* the array with two halves in a word, or -1 */
     /* of the cache while it has rows: row i of array a is row slot[i] - 1 of cached[a], where both are there */
     const uint32_t *slot;
     uint32_t *cached[3 * SPLAT_N_TENSORS + 1];

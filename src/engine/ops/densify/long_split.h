@@ -5,10 +5,10 @@
 
 #include "ops/densify/opacity_reset.h"
 
-#define SPLAT_LONG_OFFSET 1.35f        /* of the halves' means, in scales of the axis */
-#define SPLAT_LONG_SCALE (-0.597837001f) /* ln 0.55: of the axis */
-#define SPLAT_LONG_OTHERS (-0.113168701f) /* ln 0.893: of the other two */
-#define SPLAT_LONG_OPACITY 0.6f        /* of the filtered opacity */
+#define SPLAT_LONG_OFFSET 1.35f        /* distance of a half's mean from the old mean, in scales of the axis */
+#define SPLAT_LONG_SCALE (-0.597837001f) /* ln 0.55: factor of the axis' scale */
+#define SPLAT_LONG_OTHERS (-0.113168701f) /* ln 0.893: factor of the other two scales */
+#define SPLAT_LONG_OPACITY 0.6f        /* factor of the filtered opacity */
 #define SPLAT_LONG_MOST 0.99f
 
 /* The common values of both halves, and the distance of their means from that of the source: one at +offset, one at

@@ -18,8 +18,8 @@ SPLAT_MATH_INLINE float splat_reset_logit(float logit, const float *log_scales, 
     float opacity = splat_sigmoid(logit);
     float c3 = splat_filter_ratio(log_scales[0], filter_3d) * splat_filter_ratio(log_scales[1], filter_3d) *
                splat_filter_ratio(log_scales[2], filter_3d);
-    if (!(opacity * c3 > max_opacity)) return logit; /* below the cap already: logit(o~/c3) is what it was */
-    float raw = max_opacity / c3; /* below 1 but for rounding, as it is below the opacity */
+    if (!(opacity * c3 > max_opacity)) return logit; /* below the cap already: unchanged */
+    float raw = max_opacity / c3; /* below the opacity, so below 1 but for rounding */
     if (!(raw < 1.0f)) return logit;
     float lowered = logf(raw / (1.0f - raw));
     return lowered < logit ? lowered : logit;

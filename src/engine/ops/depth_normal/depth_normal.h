@@ -20,7 +20,7 @@ struct splat_depth_normal_args {
     const float *maps;          /* [4][height][width] */
     const float *transmittance; /* [height][width] */
     const float *edge_weight;   /* [height][width], or NULL: 1 */
-    float weight;               /* of the gradients; the loss is without it */
+    float weight;               /* weight of the gradients; the reported loss has none */
     float *grad_maps;           /* [4][height][width] */
     double *result;             /* device memory, 2: the loss, and the number of pixels that count */
 };

@@ -9,7 +9,7 @@
 typedef struct splat_depth_normal_job {
     int width, height;
     splat_plane_rays rays;
-    float scale;        /* of the gradients: weight / pixels */
+    float scale;        /* factor of the gradients: weight / pixels */
     const float *maps, *transmittance, *edge_weight;
     float *grad_maps;
     float *slopes;      /* [6][height][width]: dL/d(P right - P left), dL/d(P below - P above) */

@@ -7,10 +7,10 @@
 #include "math/depth_point.h"
 #include "ops/raster/patches.h"
 
-#define SPLAT_DEPTH_HUBER 0.01f       /* of a depth: a point that is nearer to it than that pulls less */
-#define SPLAT_DEPTH_LEAST_ALPHA 0.1f  /* a pixel with less has no expected depth */
+#define SPLAT_DEPTH_HUBER 0.01f       /* share of a depth: smaller errors pull less */
+#define SPLAT_DEPTH_LEAST_ALPHA 0.1f  /* pixels with less alpha have no expected depth */
 #define SPLAT_DEPTH_UNIT 65536.0f     /* 16-bit inverse depths are divided by it */
-#define SPLAT_DEPTH_SUMS 256          /* parts of a loss, as the backend likes; their sum in order is the loss */
+#define SPLAT_DEPTH_SUMS 256          /* partial sums of a loss, cut by the backend; their sum in order is the loss */
 
 /* depth_map: a map of inverse depths, L = n_parts/N sum m |Q - q| over the pixels of the drawn patches
  * (splat_patches_drawn; `marked` is not read), N = width height, q = max(0, scale v/65536 + offset), m = 1 where the
@@ -43,7 +43,7 @@ struct splat_depth_points_args {
     uint32_t n;
     float weight;
     float *grad_along, *grad_alpha; /* [height][width] */
-    double *result;             /* device memory, [SPLAT_DEPTH_SUMS][2]: L without the weight; points that had a part */
+    double *result;             /* device memory, [SPLAT_DEPTH_SUMS][2]: L without the weight; points that count */
 };
 
 static inline splat_status splat_depth_prior_check(int32_t width, int32_t height, splat_error *error)

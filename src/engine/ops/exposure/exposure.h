@@ -21,7 +21,7 @@
  * By m, the mean of v but for its clamp, vignetting makes no picture darker: how bright the pictures are is e's alone.
  * Where the photo is saturated (y >= 254/255) and z > y it cannot say more: there z is y, and no gradient passes. */
 #define SPLAT_EXPOSURE_ROW 3
-#define SPLAT_EXPOSURE_SATURATED 254 /* of 255 */
+#define SPLAT_EXPOSURE_SATURATED 254 /* photo values from here on are saturated */
 #define SPLAT_EXPOSURE_LEAST_MEAN 0.0625f
 
 /* At most one of photo_u8 and photo_f32 is given; without either nothing is saturated. */
@@ -65,7 +65,7 @@ struct splat_exposure_backward_args {
 struct splat_exposure_step_args {
     uint32_t n_photos, n_cameras;
     float *values, *m, *v;           /* device, [n_photos + n_cameras][SPLAT_EXPOSURE_ROW] each */
-    uint32_t photo, camera;          /* those of the sums */
+    uint32_t photo, camera;          /* the photo and the camera of the sums */
     const double *sums;              /* device, [n_rows][SPLAT_EXPOSURE_SUMS] */
     size_t n_rows;
     float lr, correction1, correction2; /* Adam's: 1 - beta^t */

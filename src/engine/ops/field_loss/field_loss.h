@@ -48,7 +48,7 @@ struct splat_field_loss_args {
     uint64_t seed;
     uint32_t step;
     int mode;                          /* SPLAT_FIELD_DENSITY or SPLAT_FIELD_SDF */
-    float field_weight, normal_weight; /* of the gradients; the losses are reported without them */
+    float field_weight, normal_weight; /* weights of the gradients; the reported losses have none */
     /* SDF only, with DENSITY not read: E > 0, the extent of the cameras; how far from the depth map a sample may be, in
      * beta; what geometry wrote, not normalized;
      * dL/dmaps and dL/dalpha (alpha = 1 - T), to which the field's are added. [height][width] each: of maps, and of

@@ -10,10 +10,10 @@
 #include "ops/field_loss/field_loss.h"
 
 #define SPLAT_FIELD_KERNELS (SPLAT_NEIGHBORS + 1)
-#define SPLAT_FIELD_REACH 1.5f         /* deviations of p */
+#define SPLAT_FIELD_REACH 1.5f         /* standard deviation of p, in scales of its Gaussian */
 #define SPLAT_FIELD_LEAST_DENSITY 1e-16f
-#define SPLAT_FIELD_LEAST_SHORT 1e-6f  /* of s_min in a_i */
-#define SPLAT_FIELD_LEAST_SUM 1e-6f    /* of sum a_i */
+#define SPLAT_FIELD_LEAST_SHORT 1e-6f  /* least s_min in a_i */
+#define SPLAT_FIELD_LEAST_SUM 1e-6f    /* least sum of a_i */
 #define SPLAT_FIELD_NEAR 1e-4f
 
 typedef struct splat_field_job {
@@ -29,11 +29,11 @@ typedef struct splat_field_job {
 /* A sample. Gradients are of its own field loss, not yet weighted or divided by the number of samples. */
 typedef struct splat_field_sample {
     float p[3], xi[3];
-    float grad_p[3];    /* without the share through the generator's weight, which does not depend on p */
+    float grad_p[3];    /* dL/dp, without the generator's weight, which does not depend on p */
     float residual[3];  /* n_g - sum a_i n_i' / sum a_i */
     float grad_density;
-    float grad_beta;    /* of one of the sixteen s_min */
-    float grad_short;   /* of the logarithm of the generator's smallest scale, through f */
+    float grad_beta;    /* dL/d of each of the sixteen s_min */
+    float grad_short;   /* dL/d ln of the generator's smallest scale, through f */
     float per_sum;      /* 1 / sum a_i */
     float u, v, grad_depth; /* SDF: where the depth map is read, and dfield/dD there */
     float field, normal;    /* the losses */

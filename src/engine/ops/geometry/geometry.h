@@ -7,7 +7,7 @@
 #include "ops/frame.h"
 
 #define SPLAT_GEOMETRY_CHANNELS 4 /* the camera's distance from the plane, then the normal's x, y, z */
-#define SPLAT_GEOMETRY_SPAN 3.0f   /* deviations that a Gaussian reaches along the camera's axis */
+#define SPLAT_GEOMETRY_SPAN 3.0f   /* reach of a Gaussian along the camera's axis, standard deviations */
 
 /* geometry_features: what each visible Gaussian is blended with. After project.
  * The normal is the axis of the smallest scale (of equal ones the first), of the side that faces the camera: n . (c -
@@ -34,7 +34,7 @@ struct splat_geometry_args {
     bool normalize;
     float *maps;   /* [4][height][width] */
     float *median; /* [height][width], or NULL */
-    const float *spans; /* of geometry_features; with a median */
+    const float *spans; /* output of geometry_features; only with a median */
     bool world;    /* the features' normals: for the median, and to normalize */
 };
 

@@ -12,8 +12,8 @@
 #include "math/inline.h"
 #include "splatsmith/core.h"
 
-#define SPLAT_PLANE_ALPHA 0.5f   /* a depth needs more */
-#define SPLAT_PLANE_COSINE 0.02f /* of a ray and a normal, times the length of the ray: planes seen flatter have none */
+#define SPLAT_PLANE_ALPHA 0.5f   /* pixels with less alpha have no depth */
+#define SPLAT_PLANE_COSINE 0.02f /* least cosine of ray and normal, times the ray's length */
 
 /* The rays of a camera, with z = 1 in camera space: origin + x across + y down goes through the centre of pixel (x, y).
  * In the axes of the normals: the camera's, or the world's. */

@@ -8,7 +8,7 @@
 #include "splatsmith/mesh.h"
 
 #define SPLAT_LEVEL_SAMPLES 21
-#define SPLAT_LEVEL_DEVIATIONS 3.0f /* samples reach so far to both sides of the hit */
+#define SPLAT_LEVEL_DEVIATIONS 3.0f /* reach of samples on both sides of the hit, standard deviations */
 
 /* For pixel number i of the list: p0 is the point of its ray (through the pixel's centre) at depth[pixel], g =
  * ids[pixel] - 1 the Gaussian that op visibility_buffer found there, sigma = |s * R^T c| its standard deviation along

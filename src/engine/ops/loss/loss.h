@@ -35,7 +35,7 @@ struct splat_loss_args {
     const uint8_t *photo_u8;  /* [height][width][3], 255 is 1.0 */
     const float *photo_f32;   /* [3][height][width] */
     const uint8_t *mask;      /* [height][width], or NULL: all pixels are kept */
-    double kept;              /* with a mask: the share of pixels that it keeps, which only result.loss needs */
+    double kept;              /* with a mask: the share of kept pixels, for result.loss */
     float lambda_dssim;
     float *grad_image;        /* [3][height][width] */
     splat_loss_result *result; /* host memory; NULL on an asynchronous backend: nothing waits, see take_result */

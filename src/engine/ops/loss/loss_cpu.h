@@ -18,8 +18,8 @@ typedef struct splat_loss_job {
     const float *photo_f32;   /* [3][height][width] */
     const uint8_t *mask;      /* [height][width] or NULL; see loss.h */
     float *grad_image;        /* [3][height][width] or NULL */
-    float l1_scale;           /* of sign(x - y) in the gradient: (1 - lambda) / (3 height width) */
-    float ssim_scale;         /* of dSSIM/dx in the gradient: -lambda / (3 height width); 0: left out */
+    float l1_scale;           /* factor of sign(x - y) in the gradient: (1 - lambda) / (3 height width) */
+    float ssim_scale;         /* factor of dSSIM/dx in the gradient: -lambda / (3 height width); 0: none */
     splat_loss_sums *rows;    /* [3][height], set by splat_loss_run */
 } splat_loss_job;
 

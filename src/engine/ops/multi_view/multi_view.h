@@ -7,12 +7,12 @@
 #include "ops/types.h"
 #include "ops/work.h"
 
-#define SPLAT_MULTI_VIEW_ALPHA 0.5f    /* pixels with more count, of both views */
+#define SPLAT_MULTI_VIEW_ALPHA 0.5f    /* pixels with more alpha count, in both views */
 #define SPLAT_MULTI_VIEW_FACING 0.02f  /* -N.r must be more than this times alpha */
-#define SPLAT_MULTI_VIEW_RADIUS 3      /* of a patch, pixels of the photo */
+#define SPLAT_MULTI_VIEW_RADIUS 3      /* half side of a patch, pixels of the photo */
 #define SPLAT_MULTI_VIEW_SIDE (2 * SPLAT_MULTI_VIEW_RADIUS + 1)
 #define SPLAT_MULTI_VIEW_PATCH (SPLAT_MULTI_VIEW_SIDE * SPLAT_MULTI_VIEW_SIDE)
-#define SPLAT_MULTI_VIEW_WORST 0.9f    /* a patch with a larger error does not count: what it shows is something else */
+#define SPLAT_MULTI_VIEW_WORST 0.9f    /* patches with larger errors do not count: they show different things */
 #define SPLAT_MULTI_VIEW_EPSILON 1e-8f
 /* Least standard deviation of a patch, of greys in 0 .. 1: where a wall is plain, its patches show the photo's noise
  * and rounding, and agree or not by chance. */
@@ -21,7 +21,7 @@
 
 /* A view: its maps of op geometry (in camera space, not normalized: the sums of w d and w n), and its photo. */
 typedef struct splat_multi_view_side {
-    const splat_camera *camera;       /* of the maps */
+    const splat_camera *camera;       /* camera at the size of the maps */
     const splat_camera *photo_camera; /* the same view at the size of the photo */
     const float *maps;                /* [4][height][width]: Dist, N */
     const float *transmittance;       /* [height][width] */
@@ -50,7 +50,7 @@ typedef struct splat_multi_view_side {
  * Numbers that are not finite count nowhere. Working memory is scratch, which it resets. */
 struct splat_multi_view_args {
     splat_multi_view_side reference, neighbor;
-    float geometric_weight, photometric_weight; /* of the gradients; the losses are without them */
+    float geometric_weight, photometric_weight; /* weights of the gradients; the reported losses have none */
     uint32_t n_patches;         /* 0: no photometric loss */
     uint64_t seed;
     uint32_t step;
@@ -82,7 +82,7 @@ static inline size_t splat_multi_view_gradients_bytes(size_t n_patches)
 
 #define SPLAT_MULTI_VIEW_BLOCK_X 32 /* pixels of a device's block */
 #define SPLAT_MULTI_VIEW_BLOCK_Y 8
-#define SPLAT_MULTI_VIEW_RUNS 8     /* patches whose sums are made together */
+#define SPLAT_MULTI_VIEW_RUNS 8     /* patches summed together */
 
 /* Two sums: on the CPU of a row, on a device of a block; and of so many patches. */
 static inline size_t splat_multi_view_sums(bool on_device, size_t width, size_t height)

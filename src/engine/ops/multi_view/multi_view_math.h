@@ -18,8 +18,8 @@ typedef struct splat_multi_view_lens {
 typedef struct splat_multi_view_job {
     splat_multi_view_lens maps, neighbor_maps, photo, neighbor_photo;
     float rotation[9], translation[3]; /* X in the neighbour = rotation X in the reference + translation */
-    float center[3];                   /* of the neighbour, in the reference */
-    float scale_x, scale_y;            /* the photo's pixels to one of the maps */
+    float center[3];                   /* centre of the neighbour, in axes of the reference view */
+    float scale_x, scale_y;            /* pixels of the photo in a pixel of the maps */
     const float *reference, *transmittance, *neighbor, *neighbor_transmittance;
     float *grey, *neighbor_grey;       /* NULL without patches */
     float *weights;                    /* [height][width] exp(-phi); 0: the pixel does not count */
@@ -293,7 +293,7 @@ SPLAT_MATH_INLINE int splat_multi_view_score(float va, float vb, float cov, floa
     const float least = (float)SPLAT_MULTI_VIEW_PATCH * SPLAT_MULTI_VIEW_TEXTURE * SPLAT_MULTI_VIEW_TEXTURE;
     float product = va * vb + SPLAT_MULTI_VIEW_EPSILON;
     *e = 1.0f - cov * fabsf(cov) / product;
-    if (*e < 0.0f) *e = 0.0f; /* by rounding */
+    if (*e < 0.0f) *e = 0.0f; /* rounding may make it negative */
     *of_a = -2.0f * cov / product;
     *of_b = 2.0f * cov * cov * va / (product * product);
     return va >= least && vb >= least && *e < SPLAT_MULTI_VIEW_WORST;

@@ -8,7 +8,7 @@
 
 #define SPLAT_NOISE_SLOPE 100.0f
 #define SPLAT_NOISE_GATE 0.005f
-#define SPLAT_NOISE_LEAST 1e-7f /* of the smallest standard deviation */
+#define SPLAT_NOISE_LEAST 1e-7f /* least of the smallest standard deviation */
 
 SPLAT_MATH_INLINE void splat_noise_move(const struct splat_means_noise_args *args, size_t i)
 {

@@ -15,7 +15,7 @@ struct splat_opacity_entropy_args {
     const splat_gaussians *gaussians;
     const splat_frame *frame; /* after project */
     float pivot;              /* a logit; 0: an opacity of 1/2 */
-    float weight;             /* of the gradient; the loss is without it */
+    float weight;             /* weight of the gradient; the reported loss has none */
     float *grad_opacities;    /* [n] added to: dL/dlogit */
     double *result;           /* device memory, 1: the loss */
 };

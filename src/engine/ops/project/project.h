@@ -38,7 +38,7 @@ struct splat_project_views_args {
     const splat_gaussians *gaussians;
     splat_frame *const *frames; /* [n_views] */
     uint32_t n_views;
-    const splat_rest_state *rest; /* of a step; NULL: rows are settled */
+    const splat_rest_state *rest; /* state of the rows of SH in a step; NULL: settled */
 };
 
 /* Gradients from elsewhere, which project_backward adds to those of the view; all zero: none. */

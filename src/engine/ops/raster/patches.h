@@ -14,7 +14,7 @@
 typedef struct splat_patches {
     const uint8_t *marked; /* device, [tiles_y][tiles_x]: bit k: patch k; NULL: none */
     uint32_t n_parts;      /* 1, 2 or 4: one of so many of each tile's patches, by lot, too; 0: none */
-    uint64_t seed;         /* of the lot, with the iteration and the tile */
+    uint64_t seed;         /* seed of the draw, with the iteration and the tile */
     uint32_t iteration;
 } splat_patches;
 

@@ -6,13 +6,13 @@
 #include "ops/raster/patches.h"
 
 #define SPLAT_ALPHA_MAX 0.99f          /* alpha = min(0.99, alpha0 e^power); the clamp is ignored in the derivative */
-#define SPLAT_ALPHA_MIN (1.0f / 255.0f) /* below: skipped */
-#define SPLAT_TRANSMITTANCE_MIN 1e-4f  /* the instance that would pass below is not blended, and the pixel ends */
+#define SPLAT_ALPHA_MIN (1.0f / 255.0f) /* samples below are skipped */
+#define SPLAT_TRANSMITTANCE_MIN 1e-4f  /* the pixel ends before the instance that would fall below */
 
 /* Depth that is blended together with the colours if a part of it is known (ops/depth_prior), with w = alpha T and z
  * the depth of a centre. Planes are [height][width] in device memory; NULL: not computed. */
 typedef struct splat_raster_depth {
-    splat_patches patches;        /* where; elsewhere planes are undefined, and their gradients must be zero */
+    splat_patches patches;        /* pixels to write; elsewhere results are undefined, and gradients must be 0 */
     float *along, *inverse;       /* written by raster: S = sum w z, Q = sum w / z; not divided by the opacity */
     const float *grad_along, *grad_inverse; /* dL/dS, dL/dQ, for raster_backward */
     float *grad_depth;            /* [n_visible] dL/dz, added to by raster_backward as grad2d is */

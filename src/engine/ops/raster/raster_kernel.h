@@ -16,7 +16,7 @@ typedef enum splat_walk { SPLAT_WALK_COLOURS, SPLAT_WALK_PLANES, SPLAT_WALK_DEPT
 typedef struct splat_raster_entry {
     float u, v, a, b, c, alpha0;
     float red, green, blue;     /* the first channels: the colour, or a plane's distance and normal's x and y */
-    float fourth;               /* of planes the normal's z, of colours and depths z */
+    float fourth;               /* planes: the normal's z; colours with depths: z */
     float power_min;            /* as in splat_raster_row */
     float step, step8;
     int32_t row_begin, row_end; /* rows of the tile that the ellipse reaches; row_end <= row_begin when none */
@@ -25,7 +25,7 @@ typedef struct splat_raster_entry {
 /* A tile's pixels inside the picture. */
 typedef struct splat_raster_tile {
     int32_t x, y, columns, rows;
-    uint32_t begin, end; /* instances */
+    uint32_t begin, end; /* first instance and end */
 } splat_raster_tile;
 
 splat_raster_tile splat_raster_tile_of(const splat_frame *frame, uint32_t tile);

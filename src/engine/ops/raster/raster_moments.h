@@ -10,7 +10,7 @@
 typedef struct splat_raster_moments {
     float p, px, py;      /* p, p dx, p dy */
     float pxx, pxy, pyy;  /* p dx^2, p dx dy, p dy^2 */
-    float fourth;         /* of colours |p| (W/2 |A dx + B dy| + H/2 |B dx + C dy|); of geometry alpha T g */
+    float fourth;         /* colours: |p| (W/2 |A dx + B dy| + H/2 |B dx + C dy|); geometry: alpha T g */
     float r, g, b;        /* alpha T g */
 } splat_raster_moments;
 

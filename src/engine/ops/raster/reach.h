@@ -39,7 +39,7 @@ static inline splat_reach splat_reach_at(double a, double b, double c, float pow
  * - AC is at most SPLAT_STEP_MOST_SLANT (AC - B^2): terms that cancel are rounded as everywhere else. */
 #define SPLAT_STEP_ROWS 8
 #define SPLAT_STEP_MOST_FALL 80.0f
-#define SPLAT_STEP_MOST_ROOT 12.6f /* of twice that */
+#define SPLAT_STEP_MOST_ROOT 12.6f /* sqrt(2 SPLAT_STEP_MOST_FALL), rounded down */
 #define SPLAT_STEP_MOST_EXPONENTS 110.0f
 #define SPLAT_STEP_MOST_SLANT 16.0f
 

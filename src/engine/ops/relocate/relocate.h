@@ -6,8 +6,8 @@
 #include "ops/types.h"
 
 typedef struct splat_density_relocated {
-    uint32_t n_dead, n_relocated; /* all of the dead, or none when nobody lives */
-    uint32_t n_added;             /* n_new, or 0 when nobody lives */
+    uint32_t n_dead, n_relocated; /* dead Gaussians, and those moved: all, or none if no Gaussian is alive */
+    uint32_t n_added;             /* n_new, or 0 if no Gaussian is alive */
 } splat_density_relocated;
 
 /* density_relocate: in two rounds, each of which draws sources with replacement.

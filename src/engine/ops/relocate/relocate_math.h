@@ -7,12 +7,12 @@
 
 #include <stdbool.h>
 
-#define SPLAT_RELOCATE_BROKEN 0x80000000u        /* the weight of a dead one with a parameter that is not finite */
-#define SPLAT_RELOCATE_UNITS 4194304.0           /* weights of an opacity of 1: 2^32 of them still sum up in 64 bits */
+#define SPLAT_RELOCATE_BROKEN 0x80000000u        /* weight of a dead Gaussian with a parameter that is not finite */
+#define SPLAT_RELOCATE_UNITS 4194304.0           /* weight of opacity 1: sums of 2^32 fit in 64 bits */
 #define SPLAT_RELOCATE_LEAST_ROTATION 1e-8       /* |q|^2 */
-#define SPLAT_RELOCATE_MOST (1.0 - 1.0 / 8388608) /* of an opacity: 1 - 2^-23 */
+#define SPLAT_RELOCATE_MOST (1.0 - 1.0 / 8388608) /* largest opacity: 1 - 2^-23 */
 #define SPLAT_RELOCATE_MOST_RAW (1.0 - 1.0 / 1048576)
-#define SPLAT_RELOCATE_LEAST_SHRINK 0.25         /* a scale may become so much of itself */
+#define SPLAT_RELOCATE_LEAST_SHRINK 0.25         /* smallest factor of a scale */
 
 /* The rounds' share of a weight that counts in sums. */
 SPLAT_MATH_INLINE uint64_t splat_relocate_share(uint32_t weight)

@@ -17,13 +17,13 @@ typedef struct splat_deferred_rest {
     float *steps;     /* [SPLAT_MAX_DEFERRED][2] lr / correction1 and 1 / sqrt(correction2) of the steps put off; NaN:
                          the step was left out */
     float *m, *v;     /* the moments of sh_rest, [n][channels]; set by project_backward */
-    uint32_t n_steps; /* put off so far */
-    int active_sh_degree; /* of these steps */
+    uint32_t n_steps; /* steps deferred so far */
+    int active_sh_degree; /* active degree in the deferred steps */
     /* Steps of several views (op batch_step), where n_slots is above 1: gradient is [n][n_slots][4] and direction
      * [n][n_slots][3], a slot for each view of a step; the last word of a gradient is the number of its step, counted
      * from 1, which waits where it is above the row's made. */
     uint32_t n_slots;
-    uint32_t n_views; /* of each of these steps */
+    uint32_t n_views; /* views of each deferred step */
     uint32_t *made;   /* [n] steps that the row has made */
     bool at_once;     /* of several views, and nothing is put off: batch_step makes the step that waits in the slots.
                          For small storages, whose rounding goes by the iteration */
@@ -59,8 +59,8 @@ size_t splat_rest_cache_cut(splat_rest_cache *cache, void *data, size_t *zeroed)
 /* The state of a model's sh_rest and of its moments. Ops of a step and of density control take it as `rest`; NULL, and
  * to all other ops: the rows are settled, and lie where the Gaussians' pointers say (model/rest.h). */
 typedef struct splat_rest_state {
-    splat_deferred_rest *deferred; /* the steps that sh_rest lacks, or NULL: it lacks none */
-    splat_rest_cache *cache;       /* the rows that lie on the device, or NULL: none */
+    splat_deferred_rest *deferred; /* deferred steps of sh_rest; NULL: none */
+    splat_rest_cache *cache;       /* rows of sh_rest on the device; NULL: none */
 } splat_rest_state;
 
 static inline splat_rest_state splat_rest_state_of(const splat_rest_state *rest)

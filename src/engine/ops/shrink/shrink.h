@@ -11,7 +11,7 @@
  * they would be longer than their floats; v is only read. All rounded to nearest: it happens once, not every step. The
  * same bits on every backend. Scratch is reset. Errors: MEMORY for splat_shrink_scratch_bytes; nothing has changed. */
 struct splat_shrink_args {
-    splat_tensor_storage storage; /* of moments; values are HARMONICS */
+    splat_tensor_storage storage; /* new storage of moments; values become HARMONICS */
     uint32_t n, channels;
     float *m;                     /* [n][channels] values or first moments; then rows of the storage */
     const float *v;               /* [n][channels] second moments, or NULL */

@@ -43,7 +43,7 @@ typedef struct splat_summary {
     splat_summary_range opacity, scale;
     uint32_t n_low_opacity, n_high_opacity, n_active; /* opacity < 0.1, > 0.9, > 0.01 */
     splat_summary_moments moments[SPLAT_SUMMARY_N];
-    splat_summary_spread tensors[SPLAT_N_TENSORS];    /* of the sample; zero without `spreads` */
+    splat_summary_spread tensors[SPLAT_N_TENSORS];    /* spreads of the sample; zero without `spreads` */
 } splat_summary;
 
 struct splat_summary_args {

@@ -8,24 +8,24 @@
 
 #include "ops/types.h"
 
-#define SPLAT_TEXTURE_CANDIDATES 16   /* views that a face may be seen by */
-#define SPLAT_TEXTURE_NO_VIEW 0xffffu /* the end of a shorter list of them */
-#define SPLAT_TEXTURE_SAMPLES 8       /* of a texel: the heaviest */
-#define SPLAT_TEXTURE_LEVELS 6        /* of a photo's pyramid, at most */
-#define SPLAT_TEXTURE_LOW_LEVEL 2     /* the level of the pyramid that the low band has the size of */
-#define SPLAT_TEXTURE_LABELS 4        /* of a vertex */
+#define SPLAT_TEXTURE_CANDIDATES 16   /* candidate views of a face */
+#define SPLAT_TEXTURE_NO_VIEW 0xffffu /* ends a shorter list of candidates */
+#define SPLAT_TEXTURE_SAMPLES 8       /* samples of a texel, the heaviest */
+#define SPLAT_TEXTURE_LEVELS 6        /* most levels of a photo's pyramid */
+#define SPLAT_TEXTURE_LOW_LEVEL 2     /* level of the pyramid with the size of the low band */
+#define SPLAT_TEXTURE_LABELS 4        /* labels of a vertex */
 
 /* The sample of a texel in a view. */
 typedef struct splat_texture_sample {
     uint16_t color[3], low[3]; /* levelled, sRGB-encoded: 65535 (x + 1/2) / 2 for x from -1/2 to 3/2 */
     uint16_t weight;           /* the upper half of a float; 0: no sample */
-    uint16_t rank;             /* of the view among the face's candidates */
+    uint16_t rank;             /* place of the view among the face's candidates */
 } splat_texture_sample;
 
 /* Which views the faces around a vertex take their details from. */
 typedef struct splat_texture_labels {
     uint16_t view[SPLAT_TEXTURE_LABELS];  /* SPLAT_TEXTURE_NO_VIEW: none */
-    uint8_t share[SPLAT_TEXTURE_LABELS];  /* of 255 */
+    uint8_t share[SPLAT_TEXTURE_LABELS];  /* shares in 1/255 */
 } splat_texture_labels;
 
 /* The mesh and its texels; device pointers. */
@@ -44,7 +44,7 @@ typedef struct splat_texture_points {
 /* A photo with what is known of it; device pointers but for the camera. Levels of the pyramid lie one after the other,
  * each half as wide and high as the one before, rounded down but not below 1. */
 typedef struct splat_texture_view {
-    uint32_t number;           /* as candidates and labels count */
+    uint32_t number;           /* number of the view in candidates and labels */
     splat_camera camera;
     int32_t n_levels;
     const uint8_t *pyramid;    /* [levels]([height][width][3]) */

@@ -7,8 +7,8 @@
 
 #define TEXTURE_LEAST_COSINE 0.25881905f /* 75 degrees */
 #define TEXTURE_BORDER 2.0f              /* pixels */
-#define TEXTURE_BEHIND 1.005f            /* of the depth map: still the surface itself */
-#define TEXTURE_STEP 1.02f               /* between the four pixels around: a silhouette */
+#define TEXTURE_BEHIND 1.005f            /* factor of the map's depth that is still the same surface */
+#define TEXTURE_STEP 1.02f               /* ratio of depths of neighbouring pixels at a silhouette */
 #define TEXTURE_LEAST_FEATHER 0.01f
 
 SPLAT_MATH_INLINE uint16_t splat_texture_code(float x)
@@ -78,7 +78,7 @@ SPLAT_MATH_INLINE splat_texture_taps splat_texture_taps_at(float x, float y, int
 /* The place of a texel in a view. */
 typedef struct splat_texture_hit {
     float x, y;       /* pixels */
-    float footprint;  /* pixels that the texel is wide */
+    float footprint;  /* width of the texel, pixels */
     float weight;     /* 0: it is not seen */
 } splat_texture_hit;
 

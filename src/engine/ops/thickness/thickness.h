@@ -23,13 +23,13 @@ struct splat_thickness_args {
     const splat_frame *frame; /* after project */
     float ratio;              /* of the shortest to the middle scale, 0 to 1 */
     float least;              /* scene units: nothing is flattened further */
-    float weight;             /* of the gradient; the loss is without it */
+    float weight;             /* weight of the gradient; the reported loss has none */
     float *grad_scales;       /* [n][3] added to: dL/d ln s */
-    double *result;           /* device memory, 2: the loss, and the share of the visible that are active */
+    double *result;           /* device memory, 2: the loss; share of visible Gaussians above the limit */
 };
 
 #define SPLAT_THICKNESS_BLOCK 1024 /* visible Gaussians of one sum on the CPU */
-#define SPLAT_THICKNESS_THREADS 256 /* and on a device */
+#define SPLAT_THICKNESS_THREADS 256 /* the same on a device */
 
 /* Scratch for n Gaussians, all of them visible. */
 static inline size_t splat_thickness_sums_bytes(size_t n_blocks)

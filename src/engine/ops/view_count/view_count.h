@@ -5,7 +5,7 @@
 #include "ops/frame.h"
 #include "ops/loss/loss.h"
 
-#define SPLAT_VIEW_COUNT_LIGHT 0.5f /* of the trim */
+#define SPLAT_VIEW_COUNT_LIGHT 0.5f /* least transmittance of --trim_views */
 
 /* After bin, for the rows of the band, as raster; needs no raster before it and writes nothing of the frame. A Gaussian
  * stands in front in a view when a pixel blends it (alpha >= 1/255) while its transmittance, before that Gaussian, is
@@ -19,7 +19,7 @@ struct splat_view_count_args {
     float light;         /* 0 .. 1 */
     float weight;        /* 0: all that is blended */
     const uint8_t *mask; /* [height][width], kept from SPLAT_LOSS_KEPT on; NULL: every pixel is */
-    uint32_t stamp;      /* of the view: above 0, another one for each view */
+    uint32_t stamp;      /* number of the view, above 0, different for each view */
     uint32_t *stamps;    /* [n] the stamp of the view that counted the Gaussian last; zero before the first view */
     uint32_t *counts;    /* [n] */
     uint32_t *masked_stamps, *masked_counts; /* [n] of the pixels that the mask does not keep, both or neither */
