@@ -7,8 +7,8 @@
 /* How one picture differs from the model. */
 typedef struct splat_model_change {
     bool has_box;
-    double low[3], high[3]; /* those with their centres outside are invisible */
-    float scaling;          /* all are so many times as large; 1: as they are */
+    double low[3], high[3]; /* Gaussians with centres outside of this box are invisible */
+    float scaling;          /* factor of all scales; 1: unchanged */
 } splat_model_change;
 
 /* The parameters as they were; zero: nothing is changed. */

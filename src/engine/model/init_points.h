@@ -5,7 +5,7 @@
 #include "model/model.h"
 
 typedef struct splat_first_gaussians {
-    size_t most;   /* points that are used at most, evenly spread over the list; 0: all */
+    size_t most;   /* most points to use, evenly spread over the list; 0: all */
     float opacity; /* 0.1 */
     float scale;   /* 1: standard deviations are this times the mean distance of the three nearest */
     uint32_t first_row, row_stride; /* of several ranks: of all those rows the model gets every row_stride-th from

@@ -16,14 +16,14 @@ struct splat_model {
     splat_context *context;
     splat_backend *backend;
     splat_gaussians gaussians;      /* pointers into the blocks below; that of sh_rest is NULL (model/rest.h) */
-    splat_rest_state rest;          /* of sh_rest in a training, which sets it */
+    splat_rest_state rest;          /* state of sh_rest, set by a training */
     splat_sh_storage sh_storage;
-    const splat_tensor_table *tensors; /* what a Gaussian is made of */
+    const splat_tensor_table *tensors; /* tensors of a Gaussian */
     splat_row_blocks parameters;    /* the tensors, then filter_3d */
     bool has_filter_3d;
     splat_render_mode render_mode;  /* MIP or CLASSIC */
     float kernel_size;
-    uint64_t max_instances;         /* room for instances at a time that a plan gave to views; 0: no plan */
+    uint64_t max_instances;         /* most instances of a view's band, from a plan; 0: no plan */
     splat_frame frame;              /* frame of the current view: training, evaluation and renders use it in turns,
                                        which saves memory; a view in another frame may be in work at the same time */
 };

@@ -21,7 +21,7 @@ uint64_t splat_model_max_instances(const splat_model *model);
 
 /* Light of a view: sums over its pixels of alpha T, in double. */
 typedef struct splat_model_light {
-    double near; /* of Gaussians with a depth below a limit */
+    double near; /* light of Gaussians with a depth below a limit */
     double all;
 } splat_model_light;
 

@@ -6,9 +6,9 @@
 #include "model/model.h"
 
 typedef enum splat_rest_how {
-    SPLAT_REST_ROWS = 0, /* to read or write rows: all steps are made, all rows are at home */
-    SPLAT_REST_MOVE,     /* to move rows with ops that know the cache: all steps are made, the cache keeps its rows */
-    SPLAT_REST_STEP      /* for ops of a step: rows stay as they are */
+    SPLAT_REST_ROWS = 0, /* reads or writes rows: all steps are made, all rows are in their home memory */
+    SPLAT_REST_MOVE,     /* moves rows with ops that know the cache: all steps are made, the cache stays */
+    SPLAT_REST_STEP      /* ops of a step: rows stay as they are */
 } splat_rest_how;
 
 typedef struct splat_rest_rows {

@@ -12,7 +12,7 @@ typedef struct splat_row_blocks {
     splat_owner owner;
     int n_arrays;
     const char *names[SPLAT_MAX_ROW_BLOCKS];
-    uint32_t words[SPLAT_MAX_ROW_BLOCKS]; /* of a row; 0: the array is empty */
+    uint32_t words[SPLAT_MAX_ROW_BLOCKS]; /* 32-bit words of a row; 0: the array is empty */
     splat_block blocks[SPLAT_MAX_ROW_BLOCKS]; /* type and placement are set by the description */
 } splat_row_blocks;
 
