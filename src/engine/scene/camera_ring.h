@@ -7,7 +7,7 @@
 /* The camera of a photo, in world coordinates. */
 typedef struct splat_ring_camera {
     double center[3];
-    double axis[3], up[3]; /* of unit length */
+    double axis[3], up[3]; /* unit vectors */
     uint32_t photo;
 } splat_ring_camera;
 

@@ -10,31 +10,31 @@
 #include "splatsmith/scene.h"
 
 typedef struct splat_dataset_view {
-    char *path;            /* of the photo; of one in memory its name */
+    char *path;            /* path of the photo; of a photo in memory its name */
     const splat_scene_photo *in_memory; /* the photo in memory; NULL: it is a file */
-    const uint8_t *mask_in_memory;      /* its mask; NULL: none */
+    const uint8_t *mask_in_memory;      /* the mask of a photo in memory; NULL: none */
     char *photo_name;      /* its file name; below sub-folders when two train, or two test photos share it */
-    char *name;            /* the same, and of a crop "#" and its number after it */
+    char *name;            /* name of the photo; of a crop with "#" and its number at the end */
     splat_camera camera;   /* at the loaded resolution */
-    int file_width, file_height; /* of the photo file */
-    int full_width, full_height; /* of the camera (cameras.json): as the scene's files say, or undistorted */
+    int file_width, file_height; /* size of the photo file */
+    int full_width, full_height; /* size of the camera (cameras.json), after undistortion */
     double full_fx, full_fy;
-    bool is_distorted;           /* the photo is one of `lens`; decoding makes it one of `frame`, a pinhole camera */
+    bool is_distorted;           /* the photo has `lens`; decoding turns it into one of `frame`, a pinhole camera */
     splat_lens lens;
     splat_lens_frame frame;
     uint32_t photo;              /* number of the photo, < n_photos; crops of one follow one another */
-    int crop, n_crops;           /* of a wide photo: its number, and how many there are; 0: the view is the photo */
-    double turn[9];              /* of a crop: rays of the frame from rays of the lens (splat_lens_crop) */
+    int crop, n_crops;           /* number of the crop, and of crops of the photo; 0: the view is the photo */
+    double turn[9];              /* crops: rays of the frame from rays of the lens (splat_lens_crop) */
     bool is_test;
     char *mask_path;             /* of the mask file; NULL: none */
     char *sky_path;              /* of the mask of the sky, with `sky` FOLDER; NULL: none */
     bool has_alpha_mask;         /* the photo's alpha is its mask */
-    bool has_blank;              /* undistorted: some pixels are no pixels of the photo */
-    bool has_mask;               /* any of these: a byte a pixel follows the decoded photo */
-    char *depth_path;            /* of the map of inverse depths of a training photo; NULL: none */
-    int depth_width, depth_height; /* of that file */
+    bool has_blank;              /* the undistorted view has pixels that the photo lacks */
+    bool has_mask;               /* one of these is true: a mask, a byte a pixel, follows the decoded photo */
+    char *depth_path;            /* map of inverse depths of a training photo; NULL: none */
+    int depth_width, depth_height; /* size of the map */
     float depth_scale, depth_offset; /* inverse depth = scale value/65536 + offset */
-    size_t first_depth_point, n_depth_points; /* into dataset.depth_points */
+    size_t first_depth_point, n_depth_points; /* range in dataset.depth_points */
     float near_depth;            /* half of the depth that 1 % of the photo's points lie before: nothing of the scene is
                                     nearer; 0: the scene has no tracks, or fewer than 20 of them name the photo */
     bool is_lower_scale;   /* multi-scale Blender: not trained on unless load_allres */

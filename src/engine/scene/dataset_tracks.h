@@ -4,8 +4,8 @@
 
 #include "scene/dataset_parts.h"
 
-#define SPLAT_NEAR_LEAST_POINTS 20      /* fewer points tell no nearest depth of a photo */
-#define SPLAT_LEAST_TRACKED_POINTS 2000 /* with fewer points of three photos, those of two count */
+#define SPLAT_NEAR_LEAST_POINTS 20      /* a photo with fewer points has no nearest depth */
+#define SPLAT_LEAST_TRACKED_POINTS 2000 /* with fewer points in three photos, points in two count */
 
 /* Fills near_depth of all views, and point_photos. tracks: of all points of the dataset, in their order; others change
  * nothing. Errors: MEMORY. */

@@ -4,7 +4,7 @@
 
 #include "io/picture/image.h"
 
-#define SPLAT_MASK_KEPT 128 /* from here on a pixel is kept, where only kept or not is asked */
+#define SPLAT_MASK_KEPT 128 /* least value of a kept pixel */
 
 /* Reads a mask file for a photo of width x height: its alpha where that is not 255 everywhere, else its luma; 16 bits
  * by their high byte; resized by area. Errors: those of splat_image_read. */
