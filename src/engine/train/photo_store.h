@@ -19,7 +19,7 @@ typedef struct splat_photo {
 typedef struct splat_photo_store {
     splat_block block;       /* empty: not all are kept */
     splat_block streamed[2]; /* then these, each as large as the largest photo */
-    splat_block neighbor;    /* of the same size, for a step that uses a second photo */
+    splat_block neighbor;    /* same size; the second photo of a step */
     int last_turn;           /* the block that was fetched into last ... */
     uint32_t last_view;      /* ... and its view; UINT32_MAX: none */
     size_t *offsets;         /* [n_views] bytes into the block; SIZE_MAX: not a training view */

@@ -9,7 +9,7 @@
 #include "train/parts/extra_rows.h"
 
 struct splat_strategy {
-    const char *name;                /* of its presets, and in checkpoints */
+    const char *name;                /* name in presets and checkpoints */
     bool scales;                     /* its schedule is parts of the steps (splat_train_options_set_steps) */
     const splat_extra_array *arrays; /* its state, in trainer->strategy_rows */
     int n_arrays;

@@ -14,12 +14,12 @@ typedef struct splat_memory_held {
     double moments_float32;       /* Adam's moments, the same */
     double harmonics_all;         /* sh_rest and its moments in any storage */
     double photos;                /* all training photos, where they are kept */
-    double frame;                 /* of the largest view */
+    double frame;                 /* bytes of the largest view */
     double rows;                  /* parameters and moments */
 } splat_memory_held;
 
 typedef struct splat_memory_choice {
-    const char *option, *cost;    /* as the command line says it, and what it costs in words */
+    const char *option, *cost;    /* the option on the command line, and its cost in words */
     unsigned bit;                 /* SPLAT_GIVE_UP_*; 0: not for a plan to decide */
     bool only_gpu;
     size_t keep;                  /* offset of the flag in splat_plan_options that forbids it; 0: none does */

@@ -11,10 +11,10 @@ typedef struct splat_memory_setup {
     size_t overhead; /* what the driver holds, and room for what it still loads */
     size_t granule, photos_all, photos_two, n_points, n_vertices;
     splat_mask_mode mask_mode; /* IGNORE where no training view has a mask */
-    size_t n_depth_points;     /* of the dataset */
-    size_t depth_patch_bytes;  /* of the views that have such points */
+    size_t n_depth_points;     /* places with known depth in the dataset */
+    size_t depth_patch_bytes;  /* bytes for the marks of views with such places */
     bool has_depth_maps;       /* some training view has one */
-    size_t n_ranks;            /* that have a view each, and as many Gaussians each as are counted; 0 and 1: one */
+    size_t n_ranks;            /* ranks; counts of Gaussians are those of each rank; 0 and 1: one rank */
 } splat_memory_setup;
 
 /* SPLAT_GIVE_UP_* that several ranks may give up during a run: none moves rows into host memory, and GPUs have small

@@ -11,8 +11,8 @@
 #include "splatsmith/train.h"
 
 typedef struct splat_bound_array {
-    const char *name;   /* in checkpoints and lists of memory */
-    const char *m, *v;  /* of Adam's moments, float32; NULL: the array is not trained */
+    const char *name;   /* name in checkpoints and lists of memory */
+    const char *m, *v;  /* names of Adam's moments, float32; NULL: the array is not trained */
     uint32_t words;     /* 32 bits each, of a row: floats; or, */
     bool is_index;      /* uint32_t, */
     int index_of;       /* each below the number of rows of this array, which is checked when a checkpoint is read */
@@ -22,7 +22,7 @@ typedef struct splat_bound_array {
 #define SPLAT_MAX_BOUND_ARRAYS 8
 
 struct splat_binding {
-    const char *title;               /* in plans: "bound mesh" */
+    const char *title;               /* title in plans: "bound mesh" */
     unsigned follows;                /* bits 1 << SPLAT_TENSOR_*, of means, scales, rotations: they have no moments */
     const splat_bound_array *arrays; /* [n_arrays] */
     int n_arrays;
@@ -49,7 +49,7 @@ struct splat_binding {
 typedef struct splat_bound_state {
     uint32_t rows[SPLAT_MAX_BOUND_ARRAYS];
     splat_block arrays[SPLAT_MAX_BOUND_ARRAYS], m[SPLAT_MAX_BOUND_ARRAYS], v[SPLAT_MAX_BOUND_ARRAYS];
-    splat_row_blocks gradients;      /* of the tensors that follow, in the order of the tensors; a row a Gaussian */
+    splat_row_blocks gradients;      /* gradients of the tensors that follow, in their order; a row a Gaussian */
 } splat_bound_state;
 
 #endif

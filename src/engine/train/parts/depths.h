@@ -29,11 +29,11 @@ typedef struct splat_step_depths {
 /* Known depth of a trainer. */
 typedef struct splat_depth_state {
     splat_block points;  /* splat_depth_point of all training views, as the dataset has them; empty: none count */
-    splat_block patches; /* of those points: of each view that has some, a byte a tile, one view after another */
+    splat_block patches; /* marks of patches with points: for each view with points, a byte a tile */
     size_t *first_patch; /* [views of the dataset] where its bytes begin; NULL without points */
     splat_block results; /* double: the sums of the losses */
-    int map_iteration, points_iteration; /* of the step that wrote each of the results; 0: none */
-    splat_step_depths view; /* of the step's view */
+    int map_iteration, points_iteration; /* steps that wrote the results; 0: none */
+    splat_step_depths view; /* depths of the step's view */
 } splat_depth_state;
 
 static inline splat_depth_state *splat_depths_of(const splat_trainer *trainer)

@@ -12,9 +12,9 @@ typedef struct splat_exposure_state {
     uint32_t n_photos, n_cameras;   /* training photos, in the order of dataset.train; 0: the part is off */
     uint32_t *photo_of, *camera_of; /* [n_views] rows of a training view; one allocation, at photo_of, with the next */
     uint32_t *view_of;              /* [n_photos] the view of a photo, the first of its crops */
-    int steps;                      /* that Adam made */
-    double *sums;                   /* of the step's view, in the frame */
-    splat_block batch_sums;         /* with several ranks: of the views of a step, one after the other */
+    int steps;                      /* steps of Adam so far */
+    double *sums;                   /* sums of the step's view, in the frame */
+    splat_block batch_sums;         /* with several ranks: sums of the step's views, one after the other */
 } splat_exposure_state;
 
 static inline splat_exposure_state *splat_exposures_of(const splat_trainer *trainer)

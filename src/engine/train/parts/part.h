@@ -13,11 +13,11 @@ struct splat_step_view;
 
 /* Device memory that parts need, for the plan. */
 typedef struct splat_part_bytes {
-    size_t frame;    /* of the frame of the step's view */
-    size_t backward; /* of scratch, during raster_backward */
-    size_t kept;     /* for the whole run */
+    size_t frame;    /* bytes in the frame of the step's view */
+    size_t backward; /* bytes of scratch during raster_backward */
+    size_t kept;     /* bytes for the whole run */
     size_t n_blocks; /* blocks of memory that are not rows of Gaussians */
-    size_t batch;    /* with several ranks: for the views of a step */
+    size_t batch;    /* with several ranks: bytes for the views of a step */
 } splat_part_bytes;
 
 /* n Gaussians on each rank; `view` is the work of the step's view, whose n is the number of Gaussians in it. */
@@ -29,7 +29,7 @@ typedef struct splat_part_work {
 } splat_part_work;
 
 typedef struct splat_part {
-    const char *name; /* of its option */
+    const char *name; /* name of its option */
 
     /* Bytes of the part's state, trainer->parts[SPLAT_PART_<name>], which is zero before init. 0: it keeps none, and
      * has no `free`. */

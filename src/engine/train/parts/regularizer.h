@@ -26,14 +26,14 @@ typedef struct splat_regularizer_report {
 
 struct splat_regularizer {
     const char *stage;              /* what checkpoints and curves call a run with it; without any it is "train" */
-    const char *title;              /* in plans and charts: "coarse training" */
+    const char *title;              /* title in plans and charts: "coarse training" */
     bool continues_splat;           /* it trains a finished splat on: the splat's render mode, its 3D filter fused and
                                        never made again, every step made */
-    int sh_interval;                /* with it: a band of the SH more after so many steps; 0: all from the first on */
+    int sh_interval;                /* steps until a further band of the SH joins; 0: all join at once */
     uint32_t least_gaussians;       /* fewer cannot be regularized */
     const splat_extra_array *arrays; /* its state, in trainer->regularizer_rows */
     int n_arrays;
-    const char *arrays_title;       /* in plans: what they are */
+    const char *arrays_title;       /* title of the arrays in plans */
     const char *results_name;       /* of trainer->regularizer_results, double[n_results] on the device, which its step
                                        writes */
     size_t n_results;               /* at most SPLAT_MAX_REGULARIZER_RESULTS */

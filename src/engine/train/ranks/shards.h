@@ -80,7 +80,7 @@ typedef struct splat_beginning {
 /* ROWS: of an array of the state, to rank 0's host memory or from it. */
 typedef struct splat_rows_order {
     int array;
-    uint32_t first, n;      /* of the whole model */
+    uint32_t first, n;      /* range in the whole model */
     bool as_floats, writes; /* sh_rest in float32, however it is stored */
 } splat_rows_order;
 
@@ -95,7 +95,7 @@ typedef struct splat_views_order {
     splat_view_set set;
     uint32_t at;
     int n_views;
-    uint64_t n_shown;           /* of the set, whose pictures rank 0 wants */
+    uint64_t n_shown;           /* views of the set whose pictures rank 0 requests */
     bool counts;                /* and how many Gaussians are blended in each of their pixels */
     bool quantize, color_correct;
     bool lpips, sends_lpips;    /* measured, too; its weights come first */
