@@ -21,8 +21,8 @@ static inline splat_status splat_coarse_fetch_photo(splat_trainer *t, uint32_t v
 /* A neighbouring view of the step's view. */
 typedef struct splat_coarse_neighbor {
     uint32_t view;               /* SPLAT_NO_VIEW: there is none */
-    splat_camera camera;         /* of its maps */
-    float *maps, *transmittance; /* as op geometry leaves them; until the next one is seen */
+    splat_camera camera;         /* camera at the size of the maps */
+    float *maps, *transmittance; /* results of op geometry, valid until the next view */
 } splat_coarse_neighbor;
 
 /* The camera of the maps of a step: of the photo's size, or of half of it. */

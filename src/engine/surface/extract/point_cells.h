@@ -22,11 +22,11 @@ typedef struct splat_point_cells {
     double smallest, side; /* the size of samples of level 0, and the side of its cells, which may grow */
     size_t n_cells, most_cells;
     int threads;
-    splat_cell_part *parts; /* of the cells, by a hash of their places; each is one thread's work */
-    uint32_t *order, *part_begin; /* of the samples being added: by part */
+    splat_cell_part *parts; /* parts of the cells, by a hash of their places; one thread works on a part */
+    uint32_t *order, *part_begin; /* the samples being added, sorted by part */
     uint64_t *keys;
-    uint8_t *part; /* of every key */
-    size_t n_room; /* of order, keys and part */
+    uint8_t *part; /* part of every key */
+    size_t n_room; /* capacity of order, keys and part */
 } splat_point_cells;
 
 /* smallest: above 0, the size that gives cells of level 0, whose side it is. When more than most_cells are needed,

@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#define SPLAT_VIEW_MAP_PIXEL_BYTES 12u /* of host memory: depth, normal, colour, alpha */
+#define SPLAT_VIEW_MAP_PIXEL_BYTES 12u /* host memory of a pixel: depth, normal, colour, alpha */
 #define SPLAT_VIEW_MAP_PLANE 255       /* the pixel has the depth of a plane */
 #define SPLAT_VIEW_MAP_PLAIN 254       /* the photo is plain there, and no plane was found: any depth explains it */
 #define SPLAT_VIEW_NEIGHBORS 8         /* views that a view is compared with */
@@ -17,7 +17,7 @@
 /* One training view. */
 typedef struct splat_view_map {
     uint32_t index;      /* into the dataset's views */
-    splat_camera camera; /* of the maps: their size, not the photo's */
+    splat_camera camera; /* camera at the size of the maps, not of the photo */
     float *depth;        /* [height][width], along the camera's axis; 0: no surface */
     int16_t *normal;     /* [height][width][2], world, towards the camera: splat_normal_decode */
     uint8_t *rgb;        /* [height][width][3] */
@@ -31,8 +31,8 @@ typedef struct splat_view_map {
 typedef struct splat_view_maps {
     size_t n;
     splat_view_map *views;   /* [n] */
-    float resolution_factor; /* of the maps' sides to the training views' */
-    uint64_t bytes;          /* of host memory that they take */
+    float resolution_factor; /* ratio of the maps' sides to those of the training views */
+    uint64_t bytes;          /* host memory of the maps */
 } splat_view_maps;
 
 /* Returns the resolution_factor of the maps: that of the options, or the largest of its halves by area, down to an

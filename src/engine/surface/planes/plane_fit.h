@@ -15,9 +15,9 @@ splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view,
 typedef struct plane_ransac {
     const plane_seed *seeds;
     uint32_t *left, n_left; /* seeds without a plane */
-    uint64_t seed;          /* of the random numbers, with these: */
+    uint64_t seed;          /* seed of the random numbers, with these two: */
     uint32_t view, segment, trials;
-    const plane_global *planes;            /* of the lines among the seeds; such a plane is none of the segment's */
+    const plane_global *planes;            /* planes of the lines among the seeds, which no segment takes */
     uint16_t lines[PLANE_MAX_LINES];       /* [n_lines] them */
     uint32_t n_lines;
 } plane_ransac;

@@ -7,8 +7,8 @@
 #include "surface/planes/planes_bytes.h"
 
 #define PLANE_SLOTS 4           /* planes of a segment */
-#define PLANE_MAX_SEGMENTS 8190 /* of a view: what 13 bits can name */
-#define PLANE_SEGMENT_SEEDS 512 /* of a segment, at most */
+#define PLANE_MAX_SEGMENTS 8190 /* most segments of a view: 13 bits */
+#define PLANE_SEGMENT_SEEDS 512 /* most seeds of a segment */
 #define PLANE_MAX_LINES 8       /* planes that end at a segment */
 
 /* ---------------------------------------------------------------- one plane (plane_fit.c) */
@@ -38,7 +38,7 @@ typedef struct plane_global plane_global;
  * ends at the edge (plane_lines.c), that of the plane. */
 typedef struct plane_seed {
     float position[3], depth;
-    uint32_t pixel;         /* of the segment, next to the edge */
+    uint32_t pixel;         /* pixel of the segment next to the edge */
     uint16_t segment, line; /* the plane that ends here + 1; 0: the splat's depth; or: */
 } plane_seed;
 
@@ -59,8 +59,8 @@ static inline bool plane_seed_counts(const plane_seed *seed)
 typedef struct plane_segment {
     uint32_t n_pixels, first_seed, n_seeds;
     uint32_t n_rim;    /* places of the rim that were looked at: seeds, and those where something stands in front */
-    uint32_t n_taken;  /* of the pixels: those that views leave to a plane, after plane_settle */
-    float tolerance;   /* of the depth: seeds on a plane; plane_candidates */
+    uint32_t n_taken;  /* pixels that views leave to a plane, after plane_settle */
+    float tolerance;   /* distance of seeds from their plane, share of the depth; plane_candidates */
     uint8_t n_planes;  /* candidates below; those beyond n_strong are only lines of seeds */
     uint8_t n_strong;
     uint16_t planes[PLANE_SLOTS];
@@ -69,9 +69,9 @@ typedef struct plane_segment {
 /* A plane that the seeds of one segment lie on. */
 typedef struct plane_hypothesis {
     plane_fit fit;
-    double depth; /* of its seeds, mean */
+    double depth; /* mean depth of its seeds */
     uint32_t n_seeds, view, segment;
-    int32_t plane; /* of all views that it belongs to, or -1 */
+    int32_t plane; /* plane of all views that it belongs to, or -1 */
 } plane_hypothesis;
 
 /* A label: segment + 1 in the lower 13 bits, 0: not plain; above them the slot + 1 of its plane, 0: undecided. */
@@ -111,7 +111,7 @@ typedef struct plane_work {
 /* A plane of the scene: a rectangle around its seeds, cut into cells. */
 struct plane_global {
     plane_fit fit;
-    double low[2], high[2]; /* of the seeds along the axes, from the centroid */
+    double low[2], high[2]; /* extent of the seeds along the axes, from the centroid */
     double residual;
     uint32_t n_views;
     double cell;            /* side of a cell */

@@ -22,7 +22,7 @@ typedef struct splat_plane {
     double normal[3], offset;
     double residual;   /* median distance of the places that the plane was fitted to */
     uint32_t n_views;  /* views with such places */
-    uint64_t n_pixels; /* of all views that took their depth from it */
+    uint64_t n_pixels; /* pixels of all views that took their depth from it */
 } splat_plane;
 
 typedef struct splat_planes_info {

@@ -4,10 +4,10 @@
 
 #include <stdint.h>
 
-#define PLANE_MAX_PLANES 192 /* of a scene */
+#define PLANE_MAX_PLANES 192 /* most planes of a scene */
 #define PLANE_CELLS 64       /* along the longer side of a plane's rectangle */
 #define PLANE_WORK_PIXEL_BYTES 24u
-#define PLANE_POOL_SEEDS 262144u /* of all views in the segments of one */
+#define PLANE_POOL_SEEDS 262144u /* most seeds of all views in the segments of one plane */
 #define PLANE_POOL_BYTES (36u * PLANE_POOL_SEEDS)
 #define PLANE_REFINE_BYTES (112u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
