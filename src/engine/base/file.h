@@ -22,7 +22,7 @@ typedef struct splat_save {
     FILE *stream;   /* write here; errors may be left to commit, which knows the reason of the first */
     char *path, *temporary; /* path: of the file, links followed */
     bool in_place;  /* there is no temporary */
-    int descriptor; /* of what is written; -1: closed */
+    int descriptor; /* descriptor of the temporary file; -1: closed */
     int failure;    /* errno of the first write that failed; 0: none did */
 } splat_save;
 

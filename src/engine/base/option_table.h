@@ -26,7 +26,7 @@ typedef struct splat_option_row {
     const char *name;
     splat_option_kind kind;
     size_t offset;
-    const char *words; /* of a CHOICE, with bars between; else NULL */
+    const char *words; /* words of a CHOICE, separated by bars; else NULL */
 } splat_option_row;
 
 /* The place where an option of a run is kept: see splatsmith/scene_options.def. */
@@ -41,7 +41,7 @@ typedef enum splat_option_saved {
 typedef struct splat_option {
     splat_option_row row;
     double start;     /* the default; texts begin as NULL */
-    double low, high; /* of numbers, both included */
+    double low, high; /* range of numbers, limits included */
     bool or_zero;     /* 0 is also possible and means the default */
     splat_option_saved saved;
 } splat_option;
@@ -49,7 +49,7 @@ typedef struct splat_option {
 /* The options of a struct that begins with its size. */
 typedef struct splat_option_table {
     const char *type; /* the struct's name */
-    size_t size;      /* of the struct */
+    size_t size;      /* bytes of the struct */
     const splat_option *rows;
     size_t n;
 } splat_option_table;

@@ -6,7 +6,7 @@
 
 typedef struct splat_tree_point {
     float place[3];
-    uint32_t index; /* of the caller's point */
+    uint32_t index; /* index of the caller's point */
 } splat_tree_point;
 
 /* Sorts points [begin, end) so far that the one of rank `middle` (an index into all) along the axis, ties by index,
