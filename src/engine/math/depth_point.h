@@ -5,7 +5,7 @@
 typedef struct splat_depth_point {
     float x, y;    /* pixels, the first one's centre is 0; 0 <= x <= width - 1, the same for y */
     float inverse; /* 1/Z, above 0; Z along the camera's axis */
-    float weight;  /* of its part of the loss */
+    float weight;  /* weight in the loss */
 } splat_depth_point;
 
 #endif

@@ -40,9 +40,9 @@ typedef enum splat_tensor_storage {
 } splat_tensor_storage;
 
 typedef struct splat_tensor_row {
-    const char *name;      /* of its array, in memory and in checkpoints */
+    const char *name;      /* name of its array in memory and in checkpoints */
     const char *m, *v, *mv; /* those of its moments: float32 each, or both quantized in one */
-    const char *ply;       /* as in the .def */
+    const char *ply;       /* PLY columns, as in the .def */
     uint32_t channels;     /* 0: splat_sh_rest_floats of the model's SH degree */
     splat_tensor_storage storage;
 } splat_tensor_row;

@@ -27,12 +27,12 @@ typedef struct splat_lens_form {
     bool is_fisheye; /* a pinhole camera cannot replace it, even with all coefficients zero */
 } splat_lens_form;
 
-#define SPLAT_LENS_PARAMETERS 16 /* at most, RAD_TAN_THIN_PRISM_FISHEYE */
+#define SPLAT_LENS_PARAMETERS 16 /* most parameters of a lens: RAD_TAN_THIN_PRISM_FISHEYE */
 #define SPLAT_LENS_COEFFICIENTS 12
 
 typedef struct splat_lens {
     splat_lens_model model;
-    int width, height;      /* of the photo that the parameters are for */
+    int width, height;      /* size of the photo that the parameters belong to */
     double fx, fy, cx, cy;
     double coefficients[SPLAT_LENS_COEFFICIENTS];
     double max_radius;      /* of an undistorted ray, tan of its angle, or its angle for a fisheye: beyond it the lens

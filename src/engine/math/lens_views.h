@@ -26,11 +26,11 @@ bool splat_lens_undistorted_frame(const splat_lens *lens, double blank_pixels, d
 /* A view that is cut out of a wide photo: a pinhole camera that is turned against the lens. */
 typedef struct splat_lens_crop {
     double turn[9];         /* row-major, a rotation: X_crop = turn X_lens */
-    splat_lens_frame frame; /* at the lens's own resolution */
+    splat_lens_frame frame; /* frame at the resolution of the lens */
     bool leaves_blank;      /* some of its pixels are no pixels of the photo */
 } splat_lens_crop;
 
-#define SPLAT_LENS_CROPS 6 /* at most */
+#define SPLAT_LENS_CROPS 6 /* most crops of a photo */
 
 /* The views that together show what one pinhole camera cannot (docs/method.md 2.7): of an EQUIRECTANGULAR photo six,
  * the faces of a cube with 94 degrees a side; of others one of 90 degrees along the axis and up to four around it,

@@ -11,13 +11,13 @@
 #include "splatsmith/core.h"
 
 #define SPLAT_NEAR 0.2f        /* Gaussians at camera z <= this are culled */
-#define SPLAT_KAPPA_EPS 1e-6f  /* of the compensation; also the smallest determinant that is compensated */
+#define SPLAT_KAPPA_EPS 1e-6f  /* epsilon of the compensation, and the least determinant that is compensated */
 
 /* The camera and the screen filter as the projection uses them. */
 typedef struct splat_projector {
     float r[9], t[3], center[3];
     float fx, fy, offset_x, offset_y; /* u = fx X/Z + offset_x */
-    float limit_x, limit_y;           /* of X/Z, Y/Z in the Jacobian */
+    float limit_x, limit_y;           /* limits of X/Z and Y/Z in the Jacobian */
     float kernel_size;
     float tiles_x, tiles_y;
     int compensate; /* 0 or 1 */
@@ -53,7 +53,7 @@ typedef struct splat_ellipsoid {
 typedef struct splat_footprint {
     float z, inverse_z, x, y, xc, yc;             /* depth; X/Z, Y/Z, plain and clamped */
     float m00, m01, m02, m10, m11, m12;           /* M = J V */
-    splat_rotation r;                             /* of the quaternion */
+    splat_rotation r;                             /* rotation of the quaternion */
     float n00, n01, n02, n10, n11, n12;           /* N = M R */
     float t00, t01, t02, t10, t11, t12;           /* T = N diag(s~) */
     float u, v;
