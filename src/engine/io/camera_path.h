@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "splatsmith/core.h"
 
-#define SPLAT_CAMERA_PATH_BYTES_MAX (1 << 20) /* of a file */
+#define SPLAT_CAMERA_PATH_BYTES_MAX (1 << 20) /* largest file */
 #define SPLAT_CAMERA_PATH_KEYS_MAX 10000
 #define SPLAT_CAMERA_PATH_SECONDS_MAX 86400.0
 
@@ -19,7 +19,7 @@ typedef struct splat_camera_key {
 typedef struct splat_camera_path {
     double fps;
     int width, height;    /* pixels of a picture */
-    size_t n;             /* at least one */
+    size_t n;             /* number of keyframes, at least one */
     splat_camera_key *keys;
 } splat_camera_path;
 

@@ -13,7 +13,7 @@ typedef struct splat_depth_param {
 typedef struct splat_depth_params {
     splat_depth_param *items; /* [n], sorted by name (bytes) */
     size_t n;
-    double median_scale;      /* of those above 0; 0: there is none */
+    double median_scale;      /* median of the scales above 0; 0: none */
 } splat_depth_params;
 
 /* {"NAME": {"scale": s, "offset": o}, ...}. Errors: IO, FORMAT with line or name, MEMORY. */

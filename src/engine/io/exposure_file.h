@@ -12,9 +12,9 @@
 #define SPLAT_EXPOSURE_FILE "exposure.json"
 
 typedef struct splat_photo_exposure {
-    char *name;      /* of the photo */
+    char *name;      /* name of the photo */
     double ev;       /* stops: log2 of the gain of all channels */
-    double gain[3];  /* of red, green, blue: with ev and the white balance, above 0 */
+    double gain[3];  /* gains of red, green, blue, with ev and the white balance; above 0 */
     uint32_t camera; /* into cameras */
 } splat_photo_exposure;
 

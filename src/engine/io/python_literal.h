@@ -20,11 +20,11 @@ typedef struct splat_python_item {
     splat_python_kind kind;
     double number;       /* BOOL: 0 or 1 */
     char *string;        /* STRING: decoded to UTF-8; owned by the reader, valid until the next item */
-    size_t offset;       /* of the value */
+    size_t offset;       /* byte offset of the value */
 } splat_python_item;
 
 typedef struct splat_python_reader {
-    const char *path;    /* for errors */
+    const char *path;    /* file name for errors */
     const char *text;    /* NUL-terminated */
     size_t size, position;
     bool started;

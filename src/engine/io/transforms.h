@@ -18,7 +18,7 @@ typedef struct splat_transforms_frame {
     double fov_x, fov_y;        /* radians, 0 when focal lengths are given; fov_y 0: square pixels */
     splat_lens_model model;     /* SIMPLE_PINHOLE, NERFSTUDIO, FULL_OPENCV, OPENCV_FISHEYE or EQUIRECTANGULAR;
                                    Metashape's fisheye is THIN_PRISM_FISHEYE */
-    double coefficients[SPLAT_LENS_COEFFICIENTS]; /* of distortion, in the model's order */
+    double coefficients[SPLAT_LENS_COEFFICIENTS]; /* distortion, in the model's order */
     splat_error *absent;        /* malloc'd: says that the photo is not there, path is the name that was looked for;
                                    NULL: it is there */
     bool is_test;               /* the file assigns it to the test set */

@@ -10,7 +10,7 @@ typedef struct splat_colmap_camera {
     int model_id;               /* a splat_lens_model: COLMAP's number */
     uint64_t width, height;
     double fx, fy, cx, cy;      /* EQUIRECTANGULAR: 0 */
-    double coefficients[SPLAT_LENS_COEFFICIENTS]; /* of distortion, in the model's order */
+    double coefficients[SPLAT_LENS_COEFFICIENTS]; /* distortion, in the model's order */
 } splat_colmap_camera;
 
 typedef struct splat_colmap_image {
@@ -29,7 +29,7 @@ typedef struct splat_point {
 typedef struct splat_colmap_tracks {
     float *errors;       /* [n_points] mean error of reprojection, pixels; 0: the file does not tell */
     size_t *ends;        /* [n_points] of each point's images in image_ids, which begin at the end of the one before */
-    uint32_t *image_ids; /* as the file has them: an image may be absent, or come twice */
+    uint32_t *image_ids; /* ids as in the file: an image may be absent, or be there twice */
     float *places;       /* [2] of each image id: pixels in it, to be written; NULL when read */
     size_t n, capacity_points, capacity_ids; /* points so far; room */
 } splat_colmap_tracks;
@@ -38,7 +38,7 @@ typedef struct splat_colmap_model {
     splat_colmap_camera *cameras; size_t n_cameras;
     splat_colmap_image *images;   size_t n_images;
     splat_point *points;          size_t n_points;
-    splat_colmap_tracks *tracks;  /* to be read with the points, the caller's; NULL: skipped */
+    splat_colmap_tracks *tracks;  /* the caller's tracks to fill; NULL: skip tracks */
 } splat_colmap_model;
 
 #endif

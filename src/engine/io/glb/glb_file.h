@@ -29,7 +29,7 @@ typedef struct splat_glb_file {
 
 /* Rows of numbers. */
 typedef struct splat_glb_accessor {
-    const uint8_t *data; /* of the first row; not aligned */
+    const uint8_t *data; /* the first row; not aligned */
     size_t n, stride;    /* rows; bytes between them */
     int channels;        /* 1 to 4 */
     int component;       /* SPLAT_GLB_INT8, ... */

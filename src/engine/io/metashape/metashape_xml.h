@@ -14,12 +14,12 @@ typedef struct metashape_sensor {
     char type[32];            /* "frame", "fisheye", "spherical", ... */
     int width, height;        /* 0: not said */
     bool has_calibration, is_adjusted;
-    double values[MS_VALUES]; /* of the adjusted calibration, else of the initial one; zero: not said */
+    double values[MS_VALUES]; /* the adjusted calibration, else the initial one; 0: absent */
 } metashape_sensor;
 
 /* X_world = scale R X_chunk + t */
 typedef struct metashape_placement {
-    int id;                   /* of the component */
+    int id;                   /* id of the component */
     double rotation[9], translation[3], scale;
 } metashape_placement;
 
@@ -33,7 +33,7 @@ typedef struct metashape_camera {
 typedef struct metashape_file {
     metashape_sensor *sensors; size_t n_sensors;
     metashape_placement *components; size_t n_components;
-    metashape_placement chunk; /* of cameras of no component; the identity when not said */
+    metashape_placement chunk; /* placement of cameras without a component; identity if absent */
     metashape_camera *cameras; size_t n_cameras;
 } metashape_file;
 

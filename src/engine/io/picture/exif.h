@@ -13,7 +13,7 @@ typedef struct splat_exif {
     double focal_mm; /* FocalLength, and the same as on 35 mm film */
     double focal_35mm;
     bool has_place;  /* GPSLatitude and GPSLongitude are present, and not both 0, as without reception */
-    char model[64];  /* of the camera, truncated if longer; "": unknown */
+    char model[64];  /* model of the camera, truncated; "": unknown */
 } splat_exif;
 
 /* Parses a JPEG in memory, or its beginning; it may end anywhere and contain anything. */

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#define SPLAT_PHOTO_FOLDERS_DEPTH 8 /* of folders below the one that is named */
+#define SPLAT_PHOTO_FOLDERS_DEPTH 8 /* most levels of folders below the given one */
 
 /* True if the name is that of a JPEG or PNG, and not hidden. */
 bool splat_is_photo_name(const char *name);

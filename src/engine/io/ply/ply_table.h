@@ -26,9 +26,9 @@ typedef enum splat_ply_encoding { SPLAT_PLY_ASCII, SPLAT_PLY_LITTLE, SPLAT_PLY_B
 
 typedef struct splat_ply_property {
     const char *name;
-    splat_ply_type type;       /* of the scalar, or of a list's values */
+    splat_ply_type type;       /* type of the scalar or of a list's values */
     bool is_list;
-    splat_ply_type count_type; /* of a list's length */
+    splat_ply_type count_type; /* type of a list's length */
 } splat_ply_property;
 
 typedef struct splat_ply_element {
@@ -45,7 +45,7 @@ typedef struct splat_ply_element {
 /* A list whose values splat_ply_next stores. */
 typedef struct splat_ply_kept {
     const splat_ply_property *property; /* NULL: none */
-    double values[SPLAT_PLY_LIST_MAX];  /* of the row: its first values */
+    double values[SPLAT_PLY_LIST_MAX];  /* the first values of the row's list */
     size_t n;                           /* and its length, which may be larger */
 } splat_ply_kept;
 
@@ -54,8 +54,8 @@ typedef struct splat_ply_file {
     const char *path;      /* borrowed */
     uint8_t *data;         /* the whole file; line ends and blanks of the header are overwritten with NUL */
     size_t size;
-    size_t position;       /* of the next row */
-    size_t rows_position;  /* of the first row of the file */
+    size_t position;       /* offset of the next row */
+    size_t rows_position;  /* offset of the first row in the file */
     uint64_t rows_line;
     uint64_t line;         /* 1-based, of the next row of an ASCII file */
     splat_ply_encoding encoding;

@@ -14,8 +14,8 @@ typedef struct splat_cloud {
 #undef SPLAT_TENSOR
     float *filter_3d;              /* [n] standard deviation of the 3D filter, world units; NULL: none */
     bool sh_is_half;               /* sh_rest holds 16-bit floats: a model that stores it so loses nothing */
-    splat_render_mode render_mode; /* which the file asks for; AUTO: it does not say */
-    float kernel_size;             /* of that mode, pixel^2; 0: its default */
+    splat_render_mode render_mode; /* mode that the file names; AUTO: none */
+    float kernel_size;             /* kernel of that mode, pixel^2; 0: its default */
 } splat_cloud;
 
 /* Opacity of a Gaussian that only keeps its place in the list: a logit far below the least that renderers blend. */

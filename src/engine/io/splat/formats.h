@@ -15,7 +15,7 @@ typedef struct splat_cloud_format {
     const char *description; /* one line, for help and docs/files.md */
     bool holds_filter;       /* has a place for filter_3d; from the others it is always baked in */
     bool is_packed;          /* made for viewers: numbers that are not finite are neither written nor read */
-    int max_sh_degree;       /* that `write` can hold; bands above it are cut off before */
+    int max_sh_degree;       /* highest degree that `write` takes; higher bands are cut off before */
     /* True if a file with these first bytes is of this format; NULL: only its name decides. */
     bool (*begins)(const uint8_t *head, size_t n);
     /* Describes the file from as little of it as possible; render_mode AUTO and kernel_size 0 if the file does not say.

@@ -11,10 +11,10 @@
 typedef struct splat_spz_header {
     uint32_t version, n;
     int sh_degree;       /* 0 to 4 */
-    int fractional_bits; /* of a position */
+    int fractional_bits; /* fractional bits of a position */
     bool is_antialiased, has_extensions;
-    int n_streams;       /* of version 4; the smallest there can be: 5, or 6 with harmonics */
-    uint32_t toc;        /* of version 4: where the table of streams begins */
+    int n_streams;       /* version 4: number of streams, at least 5, or 6 with harmonics */
+    uint32_t toc;        /* version 4: offset of the table of streams */
 } splat_spz_header;
 
 /* The streams, in their order in a file. */

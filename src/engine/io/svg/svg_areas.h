@@ -20,7 +20,7 @@ typedef struct splat_area_chart {
     size_t n_lines;
     bool shows_means;      /* many points in a column of the picture: their mean; else the largest */
     bool shows_points;     /* a dot at each point of the lines */
-    bool is_narrow;        /* for a phone or a column of a page: 400 pixels wide, the legend above the plot */
+    bool is_narrow;        /* 400 pixels wide, with the legend above the plot, for a phone or a column */
     bool log_y;            /* lines alone, of values > 0: others are gaps */
 } splat_area_chart;
 

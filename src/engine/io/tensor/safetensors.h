@@ -16,11 +16,11 @@ typedef struct splat_safetensor {
     int n_dimensions;
     size_t shape[SPLAT_SAFETENSORS_MAX_DIMENSIONS];
     size_t n_values;   /* the product of the shape */
-    uint64_t offset, bytes; /* in the file */
+    uint64_t offset, bytes; /* place of the values in the file */
 } splat_safetensor;
 
 typedef struct splat_safetensors {
-    splat_safetensor *tensors; /* in the order of their values in the file */
+    splat_safetensor *tensors; /* sorted by the place of their values */
     size_t n;
     char *path;
     FILE *stream;

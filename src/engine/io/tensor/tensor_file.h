@@ -22,9 +22,9 @@ typedef struct splat_tensor_entry {
     char name[32];
     char type[4];        /* "F32", "F16" (rows padded to whole words) or "U32" */
     uint32_t rows, words; /* rows * words may be 0 */
-    uint64_t offset;     /* of the first byte, from the first tensor */
+    uint64_t offset;     /* offset of the first byte from that of the first tensor */
     uint64_t bytes;      /* 4 rows words */
-    uint32_t crc32;      /* of the bytes and the padding after them */
+    uint32_t crc32;      /* CRC-32 of the bytes with their padding */
 } splat_tensor_entry;
 
 /* ---------------------------------------------------------------- writing */
@@ -34,7 +34,7 @@ typedef struct splat_tensor_writer {
     splat_tensor_entry entries[SPLAT_TENSOR_FILE_MAX];
     size_t n, at;        /* tensors; the one that is being written */
     uint64_t left;       /* bytes of it to come */
-    uint64_t file_bytes; /* of the whole */
+    uint64_t file_bytes; /* bytes of the whole file */
     uint32_t header_crc32;
 } splat_tensor_writer;
 
@@ -55,7 +55,7 @@ typedef struct splat_tensor_reader {
     char *path;
     int descriptor;
     json_t *header;
-    uint64_t begin;      /* of the first tensor */
+    uint64_t begin;      /* offset of the first tensor */
     splat_tensor_entry entries[SPLAT_TENSOR_FILE_MAX];
     size_t n;
 } splat_tensor_reader;

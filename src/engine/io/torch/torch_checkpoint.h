@@ -26,7 +26,7 @@ typedef struct splat_torch_steps {
 typedef struct splat_torch_checkpoint {
     splat_torch_file *file;
     size_t n;                /* > 0 */
-    int sh_degree;           /* of sh_rest, 0 to 3 */
+    int sh_degree;           /* degree of sh_rest, 0 to 3 */
     int active_sh_degree;    /* <= sh_degree */
     int iteration;           /* the last that was done */
     double spatial_lr_scale; /* extent of the cameras */

@@ -10,7 +10,7 @@
 #include "base/error.h"
 
 #define SPLAT_TORCH_MAX_DIMS 8
-#define SPLAT_TORCH_MAX_DEPTH 64 /* of containers in containers */
+#define SPLAT_TORCH_MAX_DEPTH 64 /* most levels of containers in containers */
 
 typedef enum splat_torch_kind {
     SPLAT_TORCH_NONE,
@@ -50,7 +50,7 @@ typedef struct splat_torch_tensor {
     splat_torch_dtype dtype;
     int n_dims;                             /* 0: a scalar */
     uint64_t shape[SPLAT_TORCH_MAX_DIMS];
-    uint64_t stride[SPLAT_TORCH_MAX_DIMS];  /* in elements */
+    uint64_t stride[SPLAT_TORCH_MAX_DIMS];  /* strides, elements */
     uint64_t n;                             /* product of shape */
     uint64_t first;
     const splat_torch_storage *storage;

@@ -15,7 +15,7 @@ struct splat_torch_storage {
     uint32_t hash;
     splat_torch_dtype dtype;
     uint64_t n;       /* elements */
-    uint64_t offset;  /* of the bytes in the file */
+    uint64_t offset;  /* offset of the bytes in the file */
     bool located;     /* offset is known; in a legacy file it is only after the last pickle */
     splat_torch_storage *next;
 };
@@ -42,14 +42,14 @@ struct splat_torch_file {
     size_t n_entries;
     const char *folder;                /* "archive/", before data.pkl */
     size_t folder_size;
-    uint64_t n_bytes_located;          /* in all entries that were asked for */
+    uint64_t n_bytes_located;          /* bytes of all entries that were located */
 };
 
 /* A value under construction. The value is the first member, so that a splat_torch_value of this reader is a node. */
 typedef struct splat_torch_node {
     splat_torch_value value;
-    size_t capacity;          /* of items or pairs */
-    int height;               /* of the containers below; 0 for plain values */
+    size_t capacity;          /* room for items or pairs */
+    int height;               /* levels of containers below; 0: plain values only */
     bool is_part;             /* already in a container: may not change any more, so no circle can arise */
     int name;                 /* NAME: index into the list of names */
     uint64_t first;           /* STORAGE: where a view begins, in elements */
