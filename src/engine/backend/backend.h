@@ -68,7 +68,7 @@ struct splat_backend {
     splat_host_memory *host_memory; /* the context's */
     splat_region scratch;  /* working memory of the op in work */
     size_t granularity;    /* bytes that memory is mapped by */
-    size_t view_state_bytes; /* of frame->state; 0: the backend needs none */
+    size_t view_state_bytes; /* bytes of frame->state; 0: none */
     int gpu;         /* index of the device, where device_bytes is not 0 */
     int threads;     /* host threads for parallel loops */
     size_t device_bytes; /* memory of the device; 0 when it is the host's */

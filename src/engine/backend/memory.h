@@ -47,7 +47,7 @@ typedef enum splat_placement {
 
 typedef struct splat_block {
     void *data;       /* device pointer; NULL while bytes is 0 */
-    size_t bytes;     /* in use */
+    size_t bytes;     /* bytes in use */
     size_t reserved;  /* mapped, >= bytes: what counts */
     const char *name; /* a string literal */
     splat_owner owner;
@@ -64,15 +64,15 @@ typedef struct splat_block {
 typedef struct splat_memory_count {
     size_t reserved, peak_reserved; /* mapped */
     size_t phase_peak;              /* the most that was reserved since splat_memory_begin_phase */
-    size_t bytes;                   /* in use; reserved - bytes is fragmentation */
+    size_t bytes;                   /* bytes in use; reserved - bytes is fragmentation */
 } splat_memory_count;
 
 /* The list and the counters, one for each backend. */
 typedef struct splat_memory {
     splat_block *blocks; /* live ones */
     size_t n_blocks;
-    splat_memory_count device, host; /* by placement */
-    size_t process_limit; /* of the whole process, its overhead included; 0: no limit */
+    splat_memory_count device, host; /* counts of device and host memory */
+    size_t process_limit; /* limit of the whole process with its overhead; 0: none */
     size_t limit;        /* device.reserved never passes it; 0: no limit */
     size_t n_refused;    /* growths that the limit refused */
     /* Test hook: the growth with this number (1 is the next) fails as if memory were exhausted; 0: none. */
@@ -101,7 +101,7 @@ static inline size_t splat_memory_begin_phase(splat_memory *memory)
  */
 typedef struct splat_region {
     splat_block block;
-    const char *name;    /* of the block */
+    const char *name;    /* name of the block */
     size_t used;         /* bytes cut since the reset */
     size_t high_water;   /* the most since the last trim */
     int n_cuts;
