@@ -30,13 +30,13 @@ typedef struct splat_density_mesh_options {
                                   * thick */
     int refinements;             /* 2; 0 to 16: times a vertex is moved along its edge by the exact density */
     int threads;                 /* 1; the mesh is the same, bit for bit, for any number */
-    uint64_t memory_limit_bytes; /* of what this call allocates, the mesh included; 0: no limit */
+    uint64_t memory_limit_bytes; /* limit of this call's allocations, with the mesh; 0: none */
     splat_mesh_progress progress; /* NULL: none; called on the calling thread */
     void *progress_user;
 } splat_density_mesh_options;
 
 typedef struct splat_density_mesh_report {
-    size_t n_gaussians;  /* that reach into the box with more than a hundredth of the level (at most 0.001) */
+    size_t n_gaussians;  /* Gaussians with more than 0.01 of the level (at most 0.001) in the box */
     size_t n_not_finite; /* Gaussians left out for a parameter that is no number */
     size_t n_blocks, n_listed; /* blocks of 8^3 voxels; Gaussians in the lists of all blocks */
     uint64_t bytes;            /* allocated at the most */

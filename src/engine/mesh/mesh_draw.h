@@ -27,8 +27,8 @@ typedef struct splat_mesh_painter {
     splat_mesh_draw_options options;
     splat_mesh_raster_options raster;
     splat_mesh_mips mips; /* none for a mesh without a texture */
-    splat_mesh_raster_maps maps; /* of one sample a pixel */
-    size_t n_pixels; /* that the maps have room for */
+    splat_mesh_raster_maps maps; /* maps with one sample a pixel */
+    size_t n_pixels; /* pixels that fit in the maps */
 } splat_mesh_painter;
 
 /* ARGUMENT when an option is out of its range. */

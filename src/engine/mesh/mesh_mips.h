@@ -14,7 +14,7 @@ typedef struct splat_mip_level {
 typedef struct splat_mip_page {
     int n_levels;
     splat_mip_level levels[SPLAT_MESH_MAX_LEVELS]; /* level 0 is the page of the mesh itself */
-    uint8_t *memory;                               /* of the other levels */
+    uint8_t *memory;                               /* memory of the other levels */
 } splat_mip_page;
 
 typedef struct splat_mesh_mips {
@@ -24,7 +24,7 @@ typedef struct splat_mesh_mips {
 
 /* A place on a page, and the way to sample it: */
 typedef struct splat_texture_place {
-    double u, v;  /* to the right and down, 0 to 1 over the page */
+    double u, v;  /* place on the page, right and down, 0 to 1 */
     double level; /* 0: the page; each one more has half of its sides. Below 0 and beyond the last it is the nearest */
     bool repeats; /* the page goes on beyond its borders, as in files of others; false: the border's texel does */
 } splat_texture_place;

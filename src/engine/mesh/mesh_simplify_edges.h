@@ -17,7 +17,7 @@ typedef struct simplify_edge { uint32_t a, b; } simplify_edge; /* a < b */
 
 typedef struct simplifier {
     splat_mesh *mesh;
-    double center[3];                 /* of the mesh: quadrics lose the fewest digits around it */
+    double center[3];                 /* centre of the mesh, as origin: quadrics lose fewest digits */
     simplify_quadric *quadrics;          /* [n_vertices] */
     const float *sizes;               /* [n_vertices], or NULL */
     uint8_t *kinds, *touched;         /* [n_vertices] */

@@ -18,11 +18,11 @@ typedef struct splat_tsdf_levels {
     splat_nested_boxes boxes;
     size_t n;                                 /* levels */
     splat_voxel_grid grids[SPLAT_TSDF_LEVELS];
-    size_t n_pixels[SPLAT_TSDF_LEVELS + 1];   /* that showed surface of each level; the last: beyond all */
-    size_t max_bytes;                         /* of all grids together */
+    size_t n_pixels[SPLAT_TSDF_LEVELS + 1];   /* pixels with surface on each level; the last: beyond all levels */
+    size_t max_bytes;                         /* limit of all grids together */
     float max_depth;
     int threads;
-    float *depth;                             /* of a frame, what a level does not need left out */
+    float *depth;                             /* depth of a frame, only where a level needs it */
     size_t depth_capacity;
 } splat_tsdf_levels;
 

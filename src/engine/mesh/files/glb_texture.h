@@ -6,8 +6,8 @@
 #include "mesh/files/texture_files.h"
 
 typedef struct splat_glb_texture {
-    int page;                  /* of the mesh; -1: none */
-    splat_glb_accessor coords; /* of its vertices; data NULL: none */
+    int page;                  /* page of the mesh; -1: none */
+    splat_glb_accessor coords; /* coordinates of its vertices; data NULL: none */
     double turn[2][2], offset[2]; /* uv' = turn uv + offset (KHR_texture_transform) */
 } splat_glb_texture;
 

@@ -15,7 +15,7 @@ typedef struct splat_obj_material {
 typedef struct splat_obj_materials {
     const char **libraries; /* lines mtllib; point into the text of the OBJ file */
     size_t n_libraries, library_capacity;
-    splat_obj_material *items; /* in the order of their first usemtl */
+    splat_obj_material *items; /* sorted by their first usemtl */
     size_t n, capacity;
     uint32_t *slots;           /* a hash table of their names: index + 1, 0: free */
     size_t n_slots;

@@ -34,7 +34,7 @@ char *splat_path_beside(const char *path, const char *name);
 /* Textures that a file names, each read once, as pages of the mesh in the order in which faces ask for them. */
 typedef struct splat_page_reader {
     splat_mesh *mesh;
-    const char *path;    /* of the mesh */
+    const char *path;    /* path of the mesh */
     size_t n, capacity;
     struct splat_page_entry { char *name; int page; } *entries; /* page -1: cannot be had */
     int white;           /* the page of faces without a picture; -1: none so far */

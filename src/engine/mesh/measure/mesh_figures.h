@@ -13,10 +13,10 @@ typedef struct splat_mesh_figure {
 typedef struct splat_mesh_quality {
     size_t n_vertices, n_faces, n_edges; /* edges: each once */
     size_t n_boundary_edges;             /* open ones */
-    size_t n_non_manifold_edges;         /* of more than two faces */
+    size_t n_non_manifold_edges;         /* edges of more than two faces */
     size_t n_components;                 /* pieces of faces that share vertices */
-    size_t n_duplicate_vertices;         /* at the very place of an earlier one */
-    size_t n_isolated_vertices;          /* in no face */
+    size_t n_duplicate_vertices;         /* vertices at the place of an earlier one */
+    size_t n_isolated_vertices;          /* vertices without a face */
     size_t n_degenerate_faces;           /* area below 1e-10, in squared scene units */
     size_t n_low_quality_faces;          /* aspect below 0.3 */
     size_t n_degenerate_normals;         /* vertex normals (of the file, else computed) shorter than 0.1 */
@@ -24,7 +24,7 @@ typedef struct splat_mesh_quality {
     int64_t euler_characteristic;        /* used vertices - edges + faces */
     bool is_watertight;                  /* there are faces, and every edge has two */
     bool is_winding_consistent;          /* no two faces run along an edge in the same direction */
-    splat_mesh_figure area;              /* of faces */
+    splat_mesh_figure area;              /* areas of the faces */
     splat_mesh_figure aspect;            /* 4 sqrt(3) area / sum of squared sides: 1 is equilateral */
     splat_mesh_figure edge_length;       /* over the sides of faces: an inner edge counts twice */
     splat_mesh_figure valence;           /* edges at a used vertex; 6 is ideal inside */
@@ -95,7 +95,7 @@ typedef struct splat_mesh_texture {
     bool has_coordinates;
     size_t n_pages;       /* 0 with coordinates: the pictures are not there */
     int page_sizes[SPLAT_MESH_PAGES][2]; /* width, height */
-    uint64_t n_texels;    /* of all pages */
+    uint64_t n_texels;    /* texels of all pages */
     double used;          /* share of the texels that faces lie on; those that several faces show count each time */
     double texel_density; /* texels of faces a unit of length: sqrt(their texels / their area) */
 } splat_mesh_texture;

@@ -36,20 +36,20 @@ typedef struct splat_poisson_options {
     double screening;            /* 0 .. 1000: weight of passing through the points (alpha of the paper) */
     double scale;                /* 1.01 .. 8: side of the cube over the longest side of the points' box */
     int threads;                 /* 1 .. 1024; the mesh is the same, bit for bit, for any number */
-    uint64_t memory_limit_bytes; /* of what this call allocates, the mesh included; 0: no limit */
+    uint64_t memory_limit_bytes; /* limit of this call's allocations, with the mesh; 0: none */
     splat_poisson_progress progress; /* NULL: none */
     void *progress_user;
 } splat_poisson_options;
 
 typedef struct splat_poisson_report {
-    int depth;                          /* of the finest cells that the points asked for */
-    size_t n_cells, n_leaves;           /* of the octree */
+    int depth;                          /* depth of the finest cells */
+    size_t n_cells, n_leaves;           /* cells and leaves of the octree */
     double iso_value;                   /* mean of the function at the points; near 0 */
-    double area;                        /* of the surface by the density of the points, square scene units */
+    double area;                        /* area by the density of the points, square scene units */
     double cell;                        /* side of a cell of `depth` levels, scene units */
-    int iterations[SPLAT_POISSON_MAX_DEPTH + 1]; /* of conjugate gradients, a level */
+    int iterations[SPLAT_POISSON_MAX_DEPTH + 1]; /* iterations of conjugate gradients on each level */
     double residual[SPLAT_POISSON_MAX_DEPTH + 1]; /* norm at the end over norm at the start, a level */
-    uint64_t peak_bytes;                /* of what this call allocated */
+    uint64_t peak_bytes;                /* peak of this call's allocations */
 } splat_poisson_report;
 
 #endif

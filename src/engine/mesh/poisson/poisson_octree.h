@@ -31,7 +31,7 @@ enum { POISSON_MOST_SUMS = 32 };
 /* A sum over the samples of a cell: `add` adds those of a run, or of a piece of one, to sums[n]; `put` brings the sums
  * of runs->run[number] to the cell's corners and to the other data of the run. */
 typedef struct poisson_summing {
-    int n; /* at most POISSON_MOST_SUMS */
+    int n; /* number of sums, at most POISSON_MOST_SUMS */
     void (*add)(const void *user, const poisson_run *run, double *sums);
     void (*put)(const void *user, const poisson_run *run, size_t number, const double *sums);
     const void *user;

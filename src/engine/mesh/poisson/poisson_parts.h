@@ -27,7 +27,7 @@ typedef struct poisson_job {
     const splat_poisson_options *options;
     splat_error *error;
     uint64_t used_bytes, peak_bytes;
-    float origin[3], side; /* of the cube, scene units */
+    float origin[3], side; /* corner and side of the cube, scene units */
 } poisson_job;
 
 /* Zeroed memory, counted; freed with poisson_free, which takes NULL. MEMORY when the limit would be passed. */
@@ -46,8 +46,8 @@ static inline float poisson_sample_weight(const poisson_job *job, uint32_t input
 typedef struct poisson_samples {
     size_t n;
     float (*position)[3];
-    float *area;      /* of the surface a point stands for, where the cube's side is 1: by its share of the weights */
-    float *depth;     /* at which a cell holds samples_per_node points, within [POISSON_FULL_DEPTH, options->depth] */
+    float *area;      /* area that a point stands for (cube's side 1), by its share of the weights */
+    float *depth;     /* depth at which a cell has samples_per_node points, in [POISSON_FULL_DEPTH, options->depth] */
     uint32_t *order;  /* index among the input */
 } poisson_samples;
 
@@ -126,7 +126,7 @@ typedef struct poisson_field {
     float (*normal[POISSON_MAX_LEVELS])[3]; /* [n_corners]: the vector field, this level's share */
     float *finer[POISSON_MAX_LEVELS];       /* [n_corners]: right side from the shares of finer levels */
     poisson_screen *screen[POISSON_MAX_LEVELS];
-    size_t n_screens[POISSON_MAX_LEVELS];       /* by cell */
+    size_t n_screens[POISSON_MAX_LEVELS];       /* number of screens on each level */
 } poisson_field;
 /* How much of a corner C of a cell is at corner c of its child `octant`. */
 static inline float poisson_child_weight(int octant, int c, int parent_corner)
