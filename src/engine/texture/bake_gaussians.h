@@ -4,7 +4,7 @@
 
 #include "texture/bake_parts.h"
 
-#define SPLAT_BAKE_GAUSSIAN_BYTES 52 /* of host memory, each, and as many again while they are read */
+#define SPLAT_BAKE_GAUSSIAN_BYTES 52 /* host memory of a Gaussian; twice as much while it is read */
 
 /* wanted: as many for each face; 0: whatever the counts say. Errors: ARGUMENT (the splat is not bound to the mesh; the
  * sentence says why), MEMORY. Free it in either case. */

@@ -14,7 +14,7 @@ typedef struct splat_bake_room {
     float *depth;
     uint8_t *front;
     uint8_t *feather;     /* 255: far from silhouettes, masks and the border */
-    uint8_t *distance;    /* of the feather, by row */
+    uint8_t *distance;    /* distances of the feather, row by row */
     uint8_t *photo;       /* [height][width][3], and the smaller levels after it */
     float *low;           /* [3] of level SPLAT_TEXTURE_LOW_LEVEL */
     float *luma;          /* [height][width] of the photo */
