@@ -20,10 +20,10 @@ typedef struct splat_batch_views {
     splat_comm *comm; /* borrowed */
     splat_backend *backend;
     bool agrees;          /* below a memory limit: what one has no room for is refused to all, who go on together */
-    int n_views;          /* of the batch in work, at most one a rank */
+    int n_views;          /* views of the current batch, at most one a rank */
     splat_frame **frames; /* [ranks] the own Gaussians in each view: without a picture */
     uint64_t sent[SPLAT_MAX_RANKS], received[SPLAT_MAX_RANKS]; /* rows to and from each rank */
-    splat_block entries; /* of each frame: those that were sent, one view after the other */
+    splat_block entries; /* entries sent for each view, one view after the other */
     uint64_t first_entry[SPLAT_MAX_RANKS];
     bool has_depths[SPLAT_MAX_RANKS]; /* the caller says it: gradients of depths return from these views, too */
     splat_block out, in, colors, gradients, depths;

@@ -14,7 +14,7 @@
 
 #include <signal.h>
 
-typedef splat_peer_part splat_comm_part; /* of the host, or of a device */
+typedef splat_peer_part splat_comm_part; /* a piece of host or device memory */
 
 typedef struct splat_comm_functions {
     const char *name;    /* "threads", "mpi" */
@@ -30,8 +30,8 @@ typedef struct splat_comm_functions {
 
 /* Totals of all exchanges so far. */
 typedef struct splat_comm_traffic {
-    double seconds;      /* in them, most of it waiting for others */
-    uint64_t sent_bytes; /* to other ranks, those of devices too */
+    double seconds;      /* time in exchanges, most of it waiting */
+    uint64_t sent_bytes; /* bytes sent to other ranks, from host and device */
 } splat_comm_traffic;
 
 /* splat_comm_interrupt of a rank. */

@@ -23,7 +23,7 @@ typedef struct splat_mpi_failure {
 
 /* How the program follows the waits of an exchange. */
 typedef struct splat_mpi_watch {
-    const volatile sig_atomic_t *interrupted; /* of splat_comm: rank 0's waits end soon then, others pass it on */
+    const volatile sig_atomic_t *interrupted; /* as in splat_comm: ends waits of rank 0; other ranks pass it on */
     splat_comm_interruption *interrupt;       /* rank 0: filled once another rank was interrupted */
     double patience;                          /* rank 0: seconds; then late is called, at most once an exchange, */
     void (*late)(void *user, const char *who, int n_others, double seconds);
