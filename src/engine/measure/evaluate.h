@@ -14,9 +14,9 @@ typedef struct splat_evaluator {
     splat_view_job job; /* lpips becomes NULL where it is given up */
     splat_trainer *trainer; /* whose ranks share the views (measure/dealt_views.h); NULL: the model is all here */
     float background[3];
-    splat_exposures exposures; /* of job.exposures, while the set is measured */
-    splat_exposures nearby;    /* of job.nearby_exposures, if every view of the set can be guessed of them */
-    splat_exposures by_exif;   /* of the views of the set, by EXIF and job.nearby_exposures, if it tells them */
+    splat_exposures exposures; /* job.exposures, while the set is measured */
+    splat_exposures nearby;    /* job.nearby_exposures, if they give a guess for every view */
+    splat_exposures by_exif;   /* exposures by EXIF and job.nearby_exposures, if these suffice */
     size_t n_shown;     /* views of the set that the visitor sees, the first ones */
     uint32_t *blended;  /* host; NULL, or room for the largest view: the number of Gaussians blended in each pixel of
                           the views that are shown */

@@ -7,7 +7,7 @@
 
 /* A photo whose exposure was found. */
 typedef struct splat_exif_photo {
-    double stops;    /* by its EXIF (splat_exif_stops) */
+    double stops;    /* exposure by EXIF (splat_exif_stops) */
     double row[3];   /* log2 gains: ev, a, b (splat_photo_exposure_get) */
     uint32_t camera; /* < n_cameras */
 } splat_exif_photo;

@@ -7,7 +7,7 @@
 
 typedef struct splat_measured_mesh {
     splat_mesh mesh;
-    splat_mesh_painter painter; /* with room for the scene's largest view */
+    splat_mesh_painter painter; /* has room for the scene's largest view */
     float background[3];
     char *name; /* splat_measured_mesh_name */
 } splat_measured_mesh;

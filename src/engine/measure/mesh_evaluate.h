@@ -28,7 +28,7 @@ typedef struct splat_mesh_evaluator {
     splat_scene *scene;
     splat_view_job job; /* lpips becomes NULL where it is given up */
     splat_measured_mesh measured;
-    splat_block image, photo; /* on the device; the mask after the photo */
+    splat_block image, photo; /* device memory; the mask follows the photo */
     float *render;            /* host, [3][height][width] of the last view */
     float *coverage;          /* [height][width] */
 } splat_mesh_evaluator;

@@ -13,9 +13,9 @@ typedef struct splat_measured_picture {
     float *image;
     const uint8_t *photo;
     bool quantize;
-    const uint8_t *mask; /* on the device, [height][width], 255 or 0; NULL: all pixels count */
-    double kept;         /* with a mask: the share of pixels that it keeps, above 0 */
-    double share; /* of the pixels; the others are equal in both: l1, psnr, ssim are means over these alone. 1: all */
+    const uint8_t *mask; /* device memory, [height][width], 255 or 0; NULL: all pixels count */
+    double kept;         /* with a mask: the share of kept pixels, above 0 */
+    double share; /* share of pixels that l1, psnr and ssim count; the others are equal. 1: all */
     bool color_correct; /* measure with corrected colours, too, of the same pixels; with a share of 1 */
 } splat_measured_picture;
 

@@ -9,10 +9,10 @@
 typedef struct splat_random_views_options {
     size_t size;
     size_t n;
-    float position_deviation;  /* of the position, in mean distances between a camera and its nearest neighbour: 0.1 */
+    float position_deviation;  /* in mean distances from a camera to its nearest neighbour: 0.1 */
     float rotation_deviation_deg; /* about each of the camera's axes: 2 */
     uint64_t seed;
-    splat_view_function visit; /* for each view written; NULL: nobody */
+    splat_view_function visit; /* called for each written view; NULL allowed */
     void *user;
 } splat_random_views_options;
 

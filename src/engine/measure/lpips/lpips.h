@@ -20,8 +20,8 @@ struct splat_lpips {
     int n_taps, n_layers;
     bool normalize;
     splat_block weights;
-    size_t offsets[SPLAT_LPIPS_MAX_LAYERS][SPLAT_LPIPS_N_ROLES]; /* of its tensors in `weights`, floats */
-    splat_lpips_plan plan; /* of the last picture's size */
+    size_t offsets[SPLAT_LPIPS_MAX_LAYERS][SPLAT_LPIPS_N_ROLES]; /* offsets of the tensors in `weights`, floats */
+    splat_lpips_plan plan; /* plan for the size of the last picture */
     splat_block maps, scratch, sums;
 };
 

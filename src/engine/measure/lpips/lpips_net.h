@@ -23,7 +23,7 @@ typedef enum splat_lpips_kind {
 
 typedef struct splat_lpips_layer {
     splat_lpips_kind kind;
-    const char *name; /* of its tensors, as torchvision has them */
+    const char *name; /* name of its tensors in torchvision */
     int channels, kernel, stride, pad;
     bool tap;         /* its output is compared */
     bool ceil_mode;   /* POOL: a last window that is cut counts */
@@ -44,7 +44,7 @@ int splat_lpips_network_depth(const splat_lpips_network *network, int n_taps);
 /* The tensors of a network, by what they are for. EXPAND has two convolutions, others one. */
 typedef enum splat_lpips_role {
     SPLAT_LPIPS_WEIGHT = 0, SPLAT_LPIPS_BIAS, SPLAT_LPIPS_SECOND_WEIGHT, SPLAT_LPIPS_SECOND_BIAS,
-    SPLAT_LPIPS_HEAD, /* of a tap: [channels] */
+    SPLAT_LPIPS_HEAD, /* weights of a tap: [channels] */
     SPLAT_LPIPS_N_ROLES
 } splat_lpips_role;
 
@@ -70,7 +70,7 @@ typedef struct splat_lpips_segment { int first, last, n_bands; } splat_lpips_seg
 typedef struct splat_lpips_plan {
     const splat_lpips_network *network;
     int n_layers;
-    int width[SPLAT_LPIPS_MAX_LAYERS], height[SPLAT_LPIPS_MAX_LAYERS]; /* of each layer's map */
+    int width[SPLAT_LPIPS_MAX_LAYERS], height[SPLAT_LPIPS_MAX_LAYERS]; /* size of each layer's map */
     splat_lpips_segment segments[SPLAT_LPIPS_MAX_LAYERS];
     int n_segments;
     /* Floats of the maps kept whole (the output of segment s is in kept[s % 2]) and of the bands (the output of layer l
