@@ -6,7 +6,7 @@
 #include "train/state.h"
 
 typedef struct splat_run_folder {
-    splat_context *context; /* for notices */
+    splat_context *context; /* receives notices */
     const char *path;
     char *aside;            /* where the earlier run's files are; NULL: nothing was set aside */
     bool is_new;            /* it did not exist */

@@ -15,10 +15,10 @@ typedef struct splat_run_report {
     splat_memory_profiler *profiler;      /* NULL: none */
     splat_run_settings *settings;         /* NULL: nothing shows them, or there was no memory */
 
-    splat_run_history history;            /* of options->report */
+    splat_run_history history;            /* history for options->report */
     splat_run_pictures pictures;
     splat_memory_snapshot snapshot;
-    int first_iteration;                  /* that the run goes on from */
+    int first_iteration;                  /* iteration at which the run begins */
     bool measures_stages;                 /* now, for the history */
     splat_loss losses[SPLAT_MAX_LOSSES];  /* of the regularizer, when they were last read, after step losses_at, */
     size_t n_losses;

@@ -6,7 +6,7 @@
 #include "train/state.h"
 
 #define SPLAT_PIECE_ROWS 4096u /* rows converted at a time */
-#define SPLAT_MAX_ROW_WORDS 48u /* of a row in any storage */
+#define SPLAT_MAX_ROW_WORDS 48u /* most words of a row in any storage */
 
 /* n rows between float32 and their storage, rounded to nearest. Rows of sh_rest: */
 void splat_rest_decode(const void *rows, splat_sh_storage storage, uint32_t channels, uint32_t n, float *values);

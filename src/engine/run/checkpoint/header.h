@@ -9,13 +9,13 @@
 typedef struct splat_checkpoint_state {
     int iteration, sh_degree;
     uint32_t n;
-    bool density_control_done; /* that after `iteration`: the step after it was tried and failed */
+    bool density_control_done; /* the density control after `iteration` is done */
     int adam_steps[SPLAT_N_TENSORS];
     splat_sh_storage sh_storage;
     splat_optimizer_storage optimizer_storage;
     unsigned given_up;          /* SPLAT_GIVE_UP_*, below a memory limit */
-    size_t overhead;            /* of the driver, as that counted for it */
-    int part_steps[SPLAT_N_PARTS]; /* that Adam made of a part's parameters; -1: the run was without them */
+    size_t overhead;            /* the driver's share, by the driver's count */
+    int part_steps[SPLAT_N_PARTS]; /* Adam's steps of each part's parameters; -1: the run lacks the part */
     splat_render_mode render_mode;
     float kernel_size;
 } splat_checkpoint_state;
