@@ -13,8 +13,8 @@ typedef struct splat_host_counters {
     double process_start;                          /* clock ticks after boot: tells a reused pid */
     double process_cpu_s;                          /* user and system */
     double process_rss_bytes, process_virtual_bytes, process_swap_bytes;
-    double process_read_bytes, process_write_bytes; /* from and to storage */
-    double cpu_busy, cpu_total;                    /* of all CPUs, clock ticks */
+    double process_read_bytes, process_write_bytes; /* bytes from and to storage */
+    double cpu_busy, cpu_total;                    /* ticks of all CPUs */
     double ram_total_bytes, ram_available_bytes;
     double disk_read_bytes, disk_write_bytes;      /* whole disks; none twice */
     double net_received_bytes, net_sent_bytes;     /* all interfaces but the loopback */

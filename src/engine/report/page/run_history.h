@@ -8,11 +8,11 @@
 #include <stdio.h>
 
 #define SPLAT_HISTORY_INTERVAL 10       /* steps a point */
-#define SPLAT_HISTORY_POINTS_MAX 4096   /* in memory, of 40,960 steps; of more every second, fourth, ... */
+#define SPLAT_HISTORY_POINTS_MAX 4096   /* points in memory: 40,960 steps; beyond, every second, fourth, ... */
 #define SPLAT_HISTORY_FILE "history.jsonl"
 #define SPLAT_N_STAGES 7
 
-extern const char *const splat_stage_names[SPLAT_N_STAGES]; /* of splat_stage_times, in its order */
+extern const char *const splat_stage_names[SPLAT_N_STAGES]; /* names in the order of splat_stage_times */
 
 /* NaN: not known. */
 typedef struct splat_history_point {
@@ -29,7 +29,7 @@ typedef struct splat_history_point {
 /* The additional losses: their object in a line, and its keys. */
 typedef struct splat_history_losses {
     const char *group; /* "coarse" */
-    const char *title; /* of their chart: "coarse training" */
+    const char *title; /* title of their chart: "coarse training" */
     size_t n;
     const char *names[SPLAT_MAX_LOSSES], *labels[SPLAT_MAX_LOSSES];
 } splat_history_losses;
@@ -51,7 +51,7 @@ typedef struct splat_run_history {
     char *path;
     FILE *file;                  /* NULL: not open, or given up */
     double started, flushed;     /* seconds of the clock */
-    double seconds_before;       /* of the runs that this one goes on from */
+    double seconds_before;       /* time of the runs that this run continues */
 } splat_run_history;
 
 /* Opens the file in `folder`: what it says of the steps up to `iteration` (0: a new run) is kept, but for points beyond

@@ -13,8 +13,8 @@ typedef struct splat_run_page {
     const char *ended;        /* how, when it ended before its last iteration; NULL: it did not */
     int iteration;
     size_t n_gaussians, n_train, n_test;
-    int width, height;        /* of the largest view */
-    double seconds;           /* of training, evaluations and saves included */
+    int width, height;        /* size of the largest view */
+    double seconds;           /* time of the training with evaluations and saves */
     double mean_opacity;      /* NaN: not known */
     size_t training_peak_bytes, evaluation_peak_bytes; /* most in named blocks on the device; 0: no such phase */
     size_t overhead_bytes;    /* memory of the driver, outside the blocks */

@@ -15,7 +15,7 @@ typedef struct splat_jpeg {
 /* The pictures and figures of one view. */
 typedef struct splat_run_picture {
     char name[128];
-    int width, height;   /* of the view */
+    int width, height;   /* size of the view */
     splat_metrics metrics;
     splat_jpeg render, photo, error_map;
 } splat_run_picture;
@@ -23,7 +23,7 @@ typedef struct splat_run_picture {
 typedef struct splat_run_pictures {
     splat_run_picture views[SPLAT_TENSORBOARD_VIEWS];
     size_t n;
-    int iteration;       /* of the evaluation */
+    int iteration;       /* iteration of the evaluation */
     bool is_test;
 } splat_run_pictures;
 

@@ -12,7 +12,7 @@ typedef enum splat_memory_category {
     SPLAT_MEMORY_PARAMETERS = 0,
     SPLAT_MEMORY_GRADIENTS,
     SPLAT_MEMORY_OPTIMIZER,
-    SPLAT_MEMORY_STATISTICS,  /* of density control */
+    SPLAT_MEMORY_STATISTICS,  /* statistics of density control */
     SPLAT_MEMORY_ACTIVATIONS, /* the view in work, and the working memory of the ops */
     SPLAT_MEMORY_IMAGES,
     SPLAT_MEMORY_BUFFERS,
@@ -36,7 +36,7 @@ typedef struct splat_memory_row {
     splat_memory_category category;
     splat_memory_place place;
     splat_element_type type;
-    size_t bytes, reserved;   /* in use, and mapped */
+    size_t bytes, reserved;   /* bytes in use, and bytes mapped */
 } splat_memory_row;
 
 typedef struct splat_memory_sum {
@@ -51,7 +51,7 @@ typedef struct splat_memory_snapshot {
     splat_memory_count device, pinned; /* the backend's counters: the rows add up to them exactly */
     splat_memory_sum places[SPLAT_N_PLACES];
     splat_memory_sum categories[SPLAT_N_PLACES][SPLAT_N_MEMORY_CATEGORIES];
-    splat_memory_sum types[SPLAT_N_ELEMENT_TYPES]; /* on the device, as are the large ones */
+    splat_memory_sum types[SPLAT_N_ELEMENT_TYPES]; /* sums on the device by type */
     splat_memory_sum large;
 } splat_memory_snapshot;
 

@@ -9,10 +9,10 @@ typedef struct splat_profile_sample {
     int iteration;
     size_t n_gaussians, n_blocks;
     double seconds;          /* since the profile began */
-    size_t allocated_bytes;  /* in use in the named blocks on the device */
+    size_t allocated_bytes;  /* bytes in use in the named blocks of the device */
     size_t reserved_bytes;   /* mapped for them: exactly the sum of the blocks */
     size_t peak_bytes;       /* the most that was reserved so far */
-    size_t driver_bytes;     /* of the process on the GPU, as its driver counts; 0 on the CPU */
+    size_t driver_bytes;     /* the process on the GPU, by the driver's count; 0 on the CPU */
     size_t host_bytes;       /* pinned blocks, photos, staging, files */
     size_t process_bytes;    /* resident memory of the process */
     size_t category_bytes[SPLAT_N_MEMORY_CATEGORIES]; /* reserved, on the device */
@@ -34,7 +34,7 @@ typedef struct splat_profile_trend {
 
 typedef struct splat_profile_saving {
     const char *option, *cost;
-    size_t bytes;                   /* that it would have freed on the device at the peak */
+    size_t bytes;                   /* bytes of the device that it would free at the peak */
 } splat_profile_saving;
 
 /* A block on the device; texts are cut to their room. */
@@ -48,19 +48,19 @@ typedef struct splat_profile_large_block {
 #define SPLAT_PROFILE_LARGEST 5
 
 typedef struct splat_profile {
-    char *path;                     /* of the file */
+    char *path;                     /* path of the file */
     char backend[160];              /* "cuda (NVIDIA ...)" */
     splat_profile_sample *samples;  /* n_samples >= 1, by iteration */
     size_t n_samples;
     size_t peak;                    /* index of the sample with the most reserved */
     size_t category_peaks[SPLAT_N_MEMORY_CATEGORIES]; /* the same for each category */
-    int settled_iteration;          /* of the first sample that trends look at: densification ended */
+    int settled_iteration;          /* first iteration of trends, after densification */
     size_t overhead_bytes;          /* the driver's count outside the blocks at the first sample */
     splat_profile_trend trends[SPLAT_PROFILE_TRENDS];
     size_t n_trends;
     splat_profile_saving savings[SPLAT_PROFILE_SAVINGS]; /* largest first */
     size_t n_savings;
-    splat_profile_large_block largest[SPLAT_PROFILE_LARGEST]; /* at the peak, largest first */
+    splat_profile_large_block largest[SPLAT_PROFILE_LARGEST]; /* largest blocks at the peak, largest first */
     size_t n_largest;
     bool is_cut;                    /* the last line is cut off, as of a run that was killed or goes on: left out */
 } splat_profile;

@@ -33,7 +33,7 @@ typedef struct splat_profile_block {
     size_t bytes, reserved;
 } splat_profile_block;
 
-#define SPLAT_PROFILE_MOST_BYTES ((json_int_t)1 << 50) /* of a figure: sums of thousands of them fit in 64 bits */
+#define SPLAT_PROFILE_MOST_BYTES ((json_int_t)1 << 50) /* largest figure: sums of thousands fit in 64 bits */
 #define SPLAT_PROFILE_MOST_BLOCKS 4096 /* a run has about forty */
 splat_status splat_profile_read_block(const json_t *object, const char *path, size_t number,
                                       splat_profile_block *block, splat_error *error);

@@ -30,10 +30,10 @@ typedef struct splat_tensorboard_report {
     const splat_regularizer_report *more; /* default tags: what a regularizer shows besides, or NULL */
     int last_iteration;        /* of the run */
     splat_running_mean step_ms, more_ms; /* times of steps: since their mean was last written */
-    int first_step;            /* of this file: where its texts stand */
+    int first_step;            /* first step of this file, which has the texts */
     int statistics_at, histograms_at; /* iterations of the last ones */
     int first_evaluation;      /* iteration of the first pictures: only then photos are written */
-    splat_block scratch;       /* of the summary op */
+    splat_block scratch;       /* scratch of the summary op */
     splat_trainer *trainer;    /* whose Gaussians these are; NULL: splat_tensorboard_report_model gets them */
     int threads;
     double edges[SPLAT_TENSORBOARD_EDGES];
@@ -61,7 +61,7 @@ typedef struct splat_report_table {
     size_t n;
 } splat_report_table;
 typedef struct splat_report_config {
-    const char *command; /* as typed; NULL: left out, as are tables without rows */
+    const char *command; /* the command line; NULL: left out, as are tables without rows */
     splat_report_table dataset, optimization, performance;
     const splat_regularizer_report *more; /* what the run's regularizer shows besides; NULL: nothing */
     int last_iteration;                   /* of the run */
@@ -107,7 +107,7 @@ void splat_tensorboard_report_evaluation(splat_tensorboard_report *report, int i
 
 /* An evaluated view, for pictures of it. */
 typedef struct splat_report_view {
-    const char *name;         /* of the photo; its extension is left out of the tag */
+    const char *name;         /* name of the photo; the tag has no extension */
     size_t index_in_set;
     bool is_test;
     int width, height;
