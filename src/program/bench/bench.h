@@ -11,7 +11,7 @@ typedef struct splat_bench_options {
     size_t size;
     int warmup, iterations;  /* steps before, and steps measured */
     bool stages;             /* then as many again, at most these, with every stage timed */
-    splat_lpips *lpips;      /* of the test views; NULL: not measured; borrowed */
+    splat_lpips *lpips;      /* LPIPS of the test views; NULL: not measured; borrowed */
     const int *test_iterations; size_t n_test_iterations; /* the test views are measured after these steps, too */
 } splat_bench_options;
 
@@ -20,7 +20,7 @@ void splat_bench_options_init_sized(splat_bench_options *options, size_t size);
 
 /* Device memory in one phase. */
 typedef struct splat_bench_memory {
-    size_t allocated_bytes;  /* in use in named blocks at the end of the phase */
+    size_t allocated_bytes;  /* bytes in use in named blocks at the end of the phase */
     size_t named_bytes;      /* reserved for them, then */
     size_t peak_bytes;       /* the most that was reserved */
     size_t overhead_bytes;   /* the driver's memory for the process, outside the blocks; 0 on the CPU */
@@ -65,7 +65,7 @@ typedef struct splat_bench_result {
     splat_rank_info *ranks;  /* [n_ranks] where several trained, owned by the result; warm-up included */
     size_t n_ranks;
     double loss;             /* mean training loss of the measured steps; NaN: none arrived */
-    double mean_opacity;     /* of the Gaussians at the end */
+    double mean_opacity;     /* mean opacity of the Gaussians at the end */
     splat_bench_evaluation *evaluations; /* owned by the result, by iteration */
     size_t n_evaluations;
     splat_bench_memory training, evaluation; /* warm-up included; evaluation is all 0 without test views */

@@ -8,7 +8,7 @@ typedef struct splat_bench_comparison {
     double change, change_low, change_high;      /* of the mean time: +0.05 is 5 % slower; 95 % confidence interval, NaN
                                                     when either has too few times */
     double speedup, speedup_low, speedup_high;   /* baseline's time over the candidate's */
-    double seconds_saved;                        /* of 30,000 steps */
+    double seconds_saved;                        /* saved time of 30,000 steps */
     bool is_significant;                         /* the interval does not hold "no change" */
     double quality_loss;                         /* the largest relative loss among PSNR, SSIM and, when both have it
                                                     of the same network, LPIPS; negative: all are better; NaN: one has

@@ -11,15 +11,15 @@
 typedef struct splat_bench_record splat_bench_record;
 
 typedef struct splat_bench_figures {
-    const char *name;        /* of its folder, or of its file; the record owns all strings */
+    const char *name;        /* name of its folder or file; the record owns all strings */
     const char *mode;        /* "training"; "data" and "render" have scene, device and rows only */
     const char *scene, *device;
     splat_bench_times step;  /* ms, computed again from the single times */
     double iterations_per_second, seconds_to_30k;
-    double n_gaussians;      /* at the end */
-    double loss, mean_opacity; /* of the measured steps, at the end; NaN: not in the file */
+    double n_gaussians;      /* count at the end */
+    double loss, mean_opacity; /* loss of the measured steps, opacity at the end; NaN: absent */
     const char *date;        /* "2026-11-20T08:15:00Z"; "": not in the file */
-    const char *label, *notes; /* as given when it was measured, "": none; name is the label where there is one */
+    const char *label, *notes; /* given at the measurement, "": none; a label is also the name */
     double training_peak_bytes, evaluation_peak_bytes, host_peak_bytes; /* NaN: not in the file */
     double psnr, ssim, l1, lpips; /* NaN: not measured */
     const char *lpips_net;   /* "" without LPIPS */

@@ -9,7 +9,7 @@
 /* One thing done n times. */
 typedef struct splat_bench_row {
     const char *name;
-    splat_bench_times ms;    /* of one (with n_together > 1: of a round over them) */
+    splat_bench_times ms;    /* time of one picture (n_together > 1: of a round) */
     size_t n_together;       /* done at the same time by several threads, or timed as one */
     double per_second;       /* pictures, or views */
     double mb_per_s;         /* 10^6 bytes a second; 0: bytes are not the point */
@@ -20,7 +20,7 @@ typedef struct splat_bench_rows {
     const char *mode;        /* "data", "render" */
     size_t n_rows;
     splat_bench_row rows[SPLAT_BENCH_ROWS];
-    int width, height;       /* of the largest picture */
+    int width, height;       /* size of the largest picture */
     size_t n_gaussians;      /* 0 for "data" */
 } splat_bench_rows;
 

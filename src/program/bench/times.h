@@ -11,7 +11,7 @@
 typedef struct splat_bench_times {
     size_t n;
     double mean, median, min, max, p95, p99;
-    double standard_deviation;  /* of single times; NaN for n = 1 */
+    double standard_deviation;  /* deviation of single times; NaN for n = 1 */
     double mean_error;          /* standard error of the mean; NaN for n < 8, as are the two below */
     double mean_low, mean_high; /* 95 % confidence interval of the mean */
     int n_batches;              /* 0 for n < 8 */
