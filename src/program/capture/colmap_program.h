@@ -5,7 +5,7 @@
 #include "base/process.h"
 
 typedef struct splat_colmap_program {
-    char *name;       /* as it is started */
+    char *name;       /* name or path by which it is started */
     char version[64]; /* "3.8", "4.1.1"; "": it does not say */
     bool has_cuda;    /* it says so */
 } splat_colmap_program;

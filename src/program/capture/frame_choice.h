@@ -20,7 +20,7 @@ typedef struct splat_frame_choice {
     size_t n_seen;              /* frames so far */
     size_t *chosen, n_chosen, capacity; /* their numbers, rising */
     size_t n_blurred, n_still;  /* windows without a choice, and why */
-    int width, height;          /* of the frames; 0: there was none */
+    int width, height;          /* size of the frames; 0: no frame */
     uint8_t *best, *last;       /* the sharpest of the window, and the one chosen last (has_last) */
     double best_sharpness;
     size_t best_index;

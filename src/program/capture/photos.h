@@ -17,7 +17,7 @@ typedef struct splat_photo_list {
     char *broken_name;        /* the first of them, on one line */
     size_t n_others;          /* pictures of formats that are not read */
     char *other;
-    uint64_t fingerprint;     /* of names, sizes of files, times of change */
+    uint64_t fingerprint;     /* hash of names, file sizes and modification times */
 } splat_photo_list;
 
 /* Which photos have one camera. */
