@@ -10,8 +10,8 @@
 
 /* The results of a command on a splat for the pipeline around it. */
 typedef struct splat_line_outcome {
-    size_t peak_bytes;  /* of the context's memory, with the driver's overhead */
-    double psnr;        /* of the last evaluation of the test views */
+    size_t peak_bytes;  /* peak of the context's memory, with the driver's overhead */
+    double psnr;        /* PSNR of the last evaluation of the test views */
     int psnr_iteration; /* 0: there was none */
 } splat_line_outcome;
 
@@ -21,8 +21,8 @@ typedef struct splat_line {
     const splat_line_command *command;
 #define SPLAT_LINE_PART(name, type) type *name;
 #include "line/parts.def"
-    void *storage;                           /* of the command's parts */
-    bool given[SPLAT_LINE_OPTIONS_MAX];      /* by the index in the table */
+    void *storage;                           /* memory of the command's parts */
+    bool given[SPLAT_LINE_OPTIONS_MAX];      /* set options, by the index in the table */
     bool unnamed[SPLAT_LINE_OPTIONS_MAX];    /* given without its value: a usual port */
     const char *operand;                     /* the word that is not an option: OUT of sample, a command for help */
     const char *words[SPLAT_LINE_WORDS_MAX]; /* the words after it, of commands that take many */
@@ -30,7 +30,7 @@ typedef struct splat_line {
     const char *command_text;    /* how the work was called, for its records; NULL: not recorded */
     struct splat_talk *talk;     /* what the work says; NULL: nothing. See stage/talk.h */
     int n_gpus;                  /* --gpus as a number, once it is checked; 0: one */
-    splat_viewer *shared_viewer; /* of the pipeline around a stage; NULL: none */
+    splat_viewer *shared_viewer; /* viewer of the pipeline around a stage; NULL: none */
     splat_line_outcome *outcome; /* filled by the stages of a pipeline; NULL: nobody asks */
 } splat_line;
 

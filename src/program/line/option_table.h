@@ -52,16 +52,16 @@ typedef enum splat_line_level {
 } splat_line_level;
 
 typedef struct splat_line_option {
-    const char *name;     /* with underscores */
+    const char *name;     /* name with underscores */
     char letter;          /* 0: none */
     const char *aliases;  /* names with commas between, or NULL */
     unsigned commands;    /* splat_line_command.bit of every command that has it */
     splat_line_level level;
     splat_line_group group;
     splat_line_kind kind;
-    size_t offset; /* in splat_line_parts */
+    size_t offset; /* offset in splat_line_parts */
     const char *metavar;
-    double low, high;     /* of numbers; low above high: the library's range */
+    double low, high;     /* range of numbers; low above high: the library's range */
     const char *help;     /* SPLAT_LINE_GROUP_IGNORED: why it has no effect */
     const char *fallback; /* shown as default where the value in the struct does not tell; "": show none */
 } splat_line_option;

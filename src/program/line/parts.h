@@ -36,8 +36,8 @@ typedef struct splat_line_machine {
 /* The splat or mesh that a command opens. train: the model folder that it writes. */
 typedef struct splat_line_model {
     const char *model_path, *ply;
-    const char *gs_output_dir; /* of mesh, refine and pipeline */
-    const char *mesh_file;     /* of render, eval and contact-sheet: instead of a splat; of refine: to begin with */
+    const char *gs_output_dir; /* only mesh, refine and pipeline */
+    const char *mesh_file;     /* render, eval, contact-sheet: mesh instead of a splat; refine: initial mesh */
     int iteration;             /* -1: the last */
     int reduce_sh_degree;      /* -1: as it is */
     const char *render_mode;
