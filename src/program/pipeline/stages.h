@@ -11,7 +11,7 @@
 typedef struct splat_pipeline_job {
     const splat_line *line; /* the options of the pipeline */
     splat_pipeline_place at;
-    splat_viewer *viewer; /* of `viewer` and `sibr`, for all stages; NULL: none */
+    splat_viewer *viewer; /* viewer by `viewer` and `sibr`, for all stages; NULL: none */
 } splat_pipeline_job;
 
 /* The line of a stage, and room for paths that it makes up. */

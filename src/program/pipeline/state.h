@@ -13,7 +13,7 @@ typedef struct splat_pipeline_splat {
 } splat_pipeline_splat;
 
 typedef struct splat_pipeline_place {
-    char folder[SPLAT_PIPELINE_PATH];  /* of all stages */
+    char folder[SPLAT_PIPELINE_PATH];  /* folder of all stages */
     char scene[SPLAT_PIPELINE_PATH];   /* absolute */
     char cameras[SPLAT_PIPELINE_PATH]; /* cameras.json of a scene that was made of photos alone; "": it had cameras */
     splat_pipeline_splat splat;        /* what the next stage begins with, */
@@ -30,7 +30,7 @@ enum {
 
 /* The results of a stage. */
 typedef struct splat_pipeline_product {
-    const char *name; /* of the stage and its folder */
+    const char *name; /* name of the stage and of its folder */
     unsigned makes;
     /* Its splat and its mesh under a name in the pipeline's folder, where users look for them; NULL: left where it is.
      * SPLAT_PIPELINE_FILES are there under their own names. */

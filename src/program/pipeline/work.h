@@ -12,7 +12,7 @@ typedef struct splat_pipeline_stage_work {
     splat_pipeline_state state;
     int exit_code;
     char folder[SPLAT_PIPELINE_PATH], aside[SPLAT_PIPELINE_PATH]; /* aside: where an earlier result waits */
-    char path[SPLAT_PIPELINE_PATH];                               /* of stage.json */
+    char path[SPLAT_PIPELINE_PATH];                               /* path of stage.json */
     splat_stage_file file;
 } splat_pipeline_stage_work;
 
@@ -22,9 +22,9 @@ typedef struct splat_pipeline_work {
     splat_talk talk;     /* line.talk; its user is the work */
     splat_stop own_stop; /* without one of the caller */
     splat_pipeline_callbacks callbacks;
-    const char *stage;                  /* that runs now; NULL: none */
+    const char *stage;                  /* name of the running stage; NULL: none */
     char overview[SPLAT_PIPELINE_PATH]; /* pipeline.json */
-    int lock;                           /* of the folder; -1: none */
+    int lock;                           /* lock of the folder; -1: none */
     bool has_begun;                     /* the folder is ours, and pipeline.json is written */
     json_t *files, *files_before;       /* names of results in the folder, and those of the run before */
     char cameras_folder[SPLAT_PIPELINE_PATH];
