@@ -23,7 +23,7 @@ typedef struct splat_sample_solid {
     splat_vec3 half;      /* box: half edges; pole: half.y = half height */
     double radius;        /* ground, ball: radius; torus, hoop: of the ring; pole: of the cylinder */
     double tube;          /* torus, hoop: radius of the tube */
-    double area;          /* of the proposals of splat_sample_surface_point */
+    double area;          /* area from which splat_sample_surface_point draws */
 } splat_sample_solid;
 
 typedef struct splat_sample_world {

@@ -13,8 +13,8 @@ typedef enum splat_part_shape {
     SPLAT_PART_CYLINDER,  /* radius, half.y, with both ends */
     SPLAT_PART_TORUS,     /* radius of the ring around local y, tube */
     SPLAT_PART_TRIANGLE,  /* base from -half.x to half.x at z = -half.z, tip at (tip, half.z); seen from +y alone */
-    SPLAT_PART_PATCH,     /* of a cylinder's side: radius, half.y, up to `angle` from local x; seen from one side */
-    SPLAT_PART_DOME       /* of a ball: radius, y >= half.y, up to `angle` from local x; seen from one side */
+    SPLAT_PART_PATCH,     /* part of a cylinder's side: radius, half.y, up to `angle` from local x; one-sided */
+    SPLAT_PART_DOME       /* part of a ball: radius, y >= half.y, up to `angle` from local x; one-sided */
 } splat_part_shape;
 
 /* The property `subset` of the truth. */

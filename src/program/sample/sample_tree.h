@@ -15,8 +15,8 @@ typedef struct splat_tree_box {
 /* The left child follows its parent. */
 typedef struct splat_tree_node {
     splat_tree_box box;
-    int right;    /* of an inner node */
-    int first, n; /* of a leaf: its items are order[first ...]; n is 0 in inner nodes */
+    int right;    /* inner nodes: the right child */
+    int first, n; /* leaves: items order[first ...]; n is 0 in inner nodes */
 } splat_tree_node;
 
 typedef struct splat_tree {

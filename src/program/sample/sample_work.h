@@ -11,10 +11,10 @@
 
 typedef struct splat_sample_work {
     const splat_sample_options *options;
-    splat_sample_world world;     /* of the scene `basic` */
-    splat_parts parts;            /* of the others; parts.n is 0 in `basic` */
+    splat_sample_world world;     /* world of the scene `basic` */
+    splat_parts parts;            /* worlds of the other scenes; parts.n is 0 in `basic` */
     splat_sample_camera *cameras; /* [options->n_cameras] */
-    splat_lens lens;              /* of all of them, a pinhole too */
+    splat_lens lens;              /* lens of all pictures, also a pinhole */
     int threads;
 } splat_sample_work;
 
