@@ -15,12 +15,12 @@ typedef struct splat_session {
     splat_scene *scene;
     splat_model *model;
     splat_lpips *lpips;        /* NULL: not measured */
-    splat_model_config config; /* of the model folder; zero without one */
+    splat_model_config config; /* settings of the model folder; zero without one */
     splat_scene_options scene_options;
     splat_scene_info scene_info;
     char ply[SPLAT_STAGE_PATH];
     char split_file[SPLAT_STAGE_PATH];
-    int iteration;               /* of the PLY; 0 when its path does not tell */
+    int iteration;               /* iteration of the PLY; 0 if its path has none */
     splat_line_outcome *outcome; /* NULL: nobody asks */
 } splat_session;
 

@@ -13,9 +13,9 @@ typedef enum splat_stop_work { SPLAT_STOP_NOTHING, SPLAT_STOP_TRAINING, SPLAT_ST
 
 struct splat_stop {
     _Atomic(splat_trainer *) trainer;
-    _Atomic(splat_comm *) ranks; /* of its training; NULL: it is alone */
+    _Atomic(splat_comm *) ranks; /* ranks of the training; NULL: one rank */
     atomic_int work;             /* a splat_stop_work */
-    atomic_int number;           /* of the signal that asked; 0: nobody asked */
+    atomic_int number;           /* number of the signal; 0: none */
 };
 
 /* 0: nobody asked. NULL is allowed. */

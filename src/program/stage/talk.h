@@ -19,7 +19,7 @@ typedef struct splat_talk_progress {
     const char *activity; /* "train", "mesh", "cameras", "measuring test views" */
     const char *text;     /* a line for people, without the activity */
     double fraction;      /* 0 to 1 */
-    int iteration;        /* of a training; 0: of something else */
+    int iteration;        /* iteration of a training; 0 in other activities */
 } splat_talk_progress;
 
 /* The functions of a caller. Texts name options between backquotes, as errors do. */

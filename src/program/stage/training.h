@@ -20,13 +20,13 @@ typedef struct splat_training_report {
     double first_step;             /* when the first step of the run ended; the estimate begins here */
     int first_iteration;
     bool is_estimated;         /* how long the run takes */
-    int resolution;            /* of the scene, as --resolution says it; 0: of a model */
+    int resolution;            /* --resolution of the scene; 0: that of a model */
     int max_width, max_height; /* pixels of the largest photo */
     bool on_cpu;
-    double psnr;                                       /* of the last test evaluation */
+    double psnr;                                       /* PSNR of the last test evaluation */
     int psnr_iteration;                                /* 0: there was none */
     splat_viewer *viewer;                              /* NULL: none */
-    size_t training_peak_bytes, evaluation_peak_bytes; /* of the last evaluation's event; 0: there was none */
+    size_t training_peak_bytes, evaluation_peak_bytes; /* peaks at the last evaluation; 0: none yet */
     char checkpoint[SPLAT_STAGE_PATH];                 /* the last one written, "" without any */
     char saved[SPLAT_STAGE_PATH];
 } splat_training_report;
