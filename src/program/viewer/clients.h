@@ -27,7 +27,7 @@ bool splat_viewer_image_fill(splat_viewer_image *image);
 /* All of it with the viewer's mutex. */
 struct splat_viewer_client {
     splat_viewer *viewer;
-    uint64_t number;           /* from 1 on */
+    uint64_t number;           /* number of the client, from 1 on */
     pthread_cond_t changed;    /* a picture has come or cannot be made, figures are new, or it is the end */
     bool reads_figures;        /* receives the figures of the training (`told` grows) */
     bool is_closing, is_dead;  /* dead: nothing can be sent any more */
@@ -37,7 +37,7 @@ struct splat_viewer_client {
     uint32_t step;             /* the model after this step, */
     double sent_at;            /* begun then */
     splat_viewer_wish wish, sent;
-    splat_viewer_image image;  /* to be sent */
+    splat_viewer_image image;  /* next picture to send */
     uint32_t told;             /* status.n_changes of the figures that were sent last */
 };
 

@@ -29,7 +29,7 @@ typedef struct splat_viewer_frame {
     splat_viewer_opcode opcode;
     size_t size;
     char data[SPLAT_VIEWER_MESSAGE_MAX];
-    int code;                /* of a frame that is refused: the code to close with, */
+    int code;                /* refused frames: the code to close with */
     const char *reason;      /* and the sentence */
 } splat_viewer_frame;
 

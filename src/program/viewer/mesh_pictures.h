@@ -9,9 +9,9 @@
 struct splat_viewer_mesh {
     const splat_context *context; /* borrowed */
     splat_mesh mesh;
-    splat_mesh shown;             /* of the same arrays but faces, where those outside the box have no area */
-    splat_viewer_box box;         /* that `shown` is of, when it has faces */
-    splat_mesh_painter painter;   /* with room for the largest picture, which no smaller one touches */
+    splat_mesh shown;             /* shares all arrays but faces; faces outside the box have no area */
+    splat_viewer_box box;         /* box of `shown`, if it has faces */
+    splat_mesh_painter painter;   /* has room for the largest picture */
 };
 
 /* Reads a mesh. Errors: those of splat_mesh_read and splat_mesh_painter_open, ARGUMENT (no faces), MEMORY. */

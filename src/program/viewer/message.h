@@ -14,7 +14,7 @@ typedef enum splat_viewer_kind {
     SPLAT_VIEWER_COLOR, SPLAT_VIEWER_DEPTH, SPLAT_VIEWER_NORMAL, SPLAT_VIEWER_ALPHA, SPLAT_VIEWER_DENSITY,
     SPLAT_VIEWER_ERROR, /* against the photo of a view of the scene, */
     SPLAT_VIEWER_PHOTO, /* and that photo */
-    SPLAT_VIEWER_SHADED, /* of meshes */
+    SPLAT_VIEWER_SHADED, /* only for meshes */
     SPLAT_VIEWER_N_KINDS
 } splat_viewer_kind;
 
@@ -33,8 +33,8 @@ typedef struct splat_viewer_wish {
     uint32_t seq;          /* the client's number of it */
     splat_viewer_kind kind;
     bool moving;           /* a small picture soon is better than a full one later */
-    splat_camera camera;   /* at full size; with a view its size alone counts, as the most there may be */
-    int32_t view;          /* of the scene, whose camera it is; -1: none. ERROR and PHOTO need one */
+    splat_camera camera;   /* camera at full size; with a view only its size counts, as a limit */
+    int32_t view;          /* view of the scene whose camera to use; -1: none. ERROR and PHOTO need one */
     float scaling;         /* the Gaussians' deviations are multiplied by it; 1: they are as they are */
     bool has_box;          /* only the Gaussians with their centres in it */
     splat_viewer_box box;

@@ -17,9 +17,9 @@ typedef struct splat_viewer_block {
 /* A splat in a file that pages may fetch, and how it is drawn. */
 typedef struct splat_viewer_saved {
     uint32_t number;           /* 1, 2 and so on as splats are saved; 0: none was */
-    int iteration;             /* of the training; 0: none */
+    int iteration;             /* iteration of the training; 0: none */
     size_t n_gaussians;
-    int sh_degree;             /* of the file's bands so many are drawn */
+    int sh_degree;             /* degree up to which the file's bands are drawn */
     bool is_mip;               /* the Mip filter, else the classic one, */
     float kernel_size;         /* whose variance is this, pixel^2 */
     float background[3];
@@ -39,7 +39,7 @@ typedef struct splat_viewer_status {
     double psnr;               /* of the last evaluation of the test views, */
     int psnr_iteration;        /* after this step; 0: there was none */
     splat_viewer_saved saved;  /* the last one; stays when a stage ends */
-    size_t device_bytes;       /* in all blocks */
+    size_t device_bytes;       /* bytes of all blocks */
     size_t n_blocks;
     splat_viewer_block blocks[SPLAT_VIEWER_BLOCKS_MAX];
 } splat_viewer_status;

@@ -6,7 +6,7 @@
 
 #define SPLAT_VIEWER_FETCH_MAX 4000000 /* Gaussians; browsers hold no more, and the program no more twice */
 
-#define SPLAT_VIEWER_FETCHES_MAX 3     /* at a time: a thread of the server each, and others are left for pages */
+#define SPLAT_VIEWER_FETCHES_MAX 3     /* fetches at a time; each takes a thread of the server */
 
 /* A splat on its way to pages: SPZ, version 3, its 3D filter baked in. */
 typedef struct splat_viewer_parcel {

@@ -9,7 +9,7 @@
 
 typedef struct splat_sibr_request {
     bool has_picture;     /* one is wanted: neither side is 0 */
-    splat_camera camera;  /* with a picture */
+    splat_camera camera;  /* camera, if a picture is wanted */
     float scaling;        /* the Gaussians' deviations are multiplied by it: 0.001 to 10; with a picture */
     bool trains;          /* false: the training is to stand */
 } splat_sibr_request;

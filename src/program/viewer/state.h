@@ -29,7 +29,7 @@ typedef struct splat_sibr splat_sibr;
 typedef struct splat_viewer_mesh splat_viewer_mesh;
 
 struct splat_viewer {
-    pthread_mutex_t mutex;      /* of all down to has_refused */
+    pthread_mutex_t mutex;      /* guards all fields down to has_refused */
     pthread_cond_t wished;      /* a client wants a picture, or something of the training */
     splat_viewer_client *clients[SPLAT_VIEWER_CLIENTS_MAX]; /* NULL: room for one */
     unsigned next_client;       /* whose turn it is */
@@ -37,13 +37,13 @@ struct splat_viewer {
     uint64_t paused_by;         /* the number of the client that last began or ended a pause */
     char *scene_json;           /* GET /api/scene; NULL: nothing is known yet */
     char *path_json;            /* GET /api/path: the camera path that a page keeps here; NULL: none */
-    char *saved_path;           /* of the splat that status.saved tells of; NULL: none */
-    int n_fetches;              /* of it now */
+    char *saved_path;           /* file of the splat in status.saved; NULL: none */
+    int n_fetches;              /* running fetches of that file */
     splat_viewer_parcel *parcel; /* a saved splat as pages get it; NULL: none has been asked for */
     char *scene_path;           /* the folder of the scene, which SIBR's viewers receive; NULL: none */
     splat_viewer_status status;
     splat_viewer_curves curves;
-    uint32_t step;              /* of the training, after which pictures are made; 0: the model stays as it is */
+    uint32_t step;              /* step of the training after which pictures are made; 0: no training */
     bool wants_save, wants_stop; /* a client asked, and nobody has obeyed yet */
     const char *refused;        /* the reason of the first refused request; NULL: none, or already reported */
     bool has_refused;
@@ -56,24 +56,24 @@ struct splat_viewer {
     int sibr_port;               /* -1: none */
     char token[SPLAT_VIEWER_TOKEN_LENGTH + 1];
     char address[512];
-    char host[256];             /* as it was asked for; "" by default */
+    char host[256];             /* requested host; "" by default */
     int port;
     int n_ports;                /* so many are tried from `port` on */
     char *title;
 
     /* of the thread that renders */
     struct {
-        double pixels, seconds; /* of the last pictures; 0: none was made */
+        double pixels, seconds; /* size and time of the last pictures; 0: none yet */
     } cost[2];                  /* small ones, and full ones */
     double moving_seconds;      /* what a picture may take while the camera moves: it is made smaller until it does */
-    double moving_smallest;     /* of the side, at the least */
+    double moving_smallest;     /* least factor of the side while the camera moves */
     double budget;              /* the share of the time of training that pictures may take */
     double pause_limit;         /* seconds that a pause lasts without any client */
     double credit, credit_at;   /* seconds that they may take now, which was reckoned then */
     splat_trainer *trainer;     /* NULL: none; borrowed */
     splat_viewer_mesh *mesh;    /* what is shown in place of a splat; NULL: none */
     splat_scene *scene;         /* whose photos are shown; NULL: none; borrowed */
-    splat_exposures exposures;  /* of those photos, without a trainer, who has his; empty: none are known */
+    splat_exposures exposures;  /* exposures of those photos if there is no trainer; empty: unknown */
     double looked_at_memory;    /* when the blocks of the device were last counted */
     double rate_at;             /* when the steps a second were last measured, */
     int rate_iteration;         /* and the step then; 0: not yet */
