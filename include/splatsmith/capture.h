@@ -53,8 +53,8 @@ typedef struct splat_cameras_options {
     const char *vocab_tree;   /* the file of a vocabulary tree that fits this COLMAP (up to 3.11 of FLANN, later of
                                  faiss; neither reads the other's): VOCAB_TREE needs it, as nothing is downloaded.
                                  NULL: none */
-    int n_frames;             /* of a video; 0 (default): two a second, at most 300 */
-    int threads;              /* of COLMAP; 0 (default): all */
+    int n_frames;             /* frames of a video; 0 (default): two a second, at most 300 */
+    int threads;              /* threads of COLMAP; 0 (default): all */
     /* Called several times a second with the name of the stage and its fraction (0 to 1); false stops. NULL: none. */
     bool (*progress)(void *user, const char *stage, double fraction);
     void *progress_user;
@@ -64,12 +64,12 @@ typedef struct splat_cameras_options {
 } splat_cameras_options;
 
 typedef struct splat_cameras_info {
-    size_t n_photos;        /* that COLMAP was given */
-    size_t n_registered;    /* of them in the largest model */
+    size_t n_photos;        /* photos that COLMAP received */
+    size_t n_registered;    /* photos in COLMAP's largest model */
     size_t n_points, n_models;
     char camera_model[32];  /* COLMAP's name */
-    splat_matcher matcher;  /* that was chosen */
-    bool is_done_before;    /* an earlier run had finished, with the same photos and options: nothing was run */
+    splat_matcher matcher;  /* the matcher that was used */
+    bool is_done_before;    /* an earlier run with the same photos and options was complete: no work */
 } splat_cameras_info;
 
 void splat_cameras_options_init_sized(splat_cameras_options *options, size_t size);

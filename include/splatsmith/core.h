@@ -101,7 +101,7 @@ typedef void (*splat_log_function)(void *user, splat_log_level level, const char
 /* The moment at which unused memory goes back to the device. */
 typedef enum splat_fragmentation {
     SPLAT_FRAGMENTATION_NORMAL = 0, /* when arrays shrink, and when working memory is a third larger than needed */
-    SPLAT_FRAGMENTATION_AGGRESSIVE = 1, /* all of it, at every density control */
+    SPLAT_FRAGMENTATION_AGGRESSIVE = 1, /* all unused memory, at every density control */
     SPLAT_FRAGMENTATION_MINIMAL = 2 /* never before the end: nothing is mapped twice */
 } splat_fragmentation;
 
@@ -137,7 +137,7 @@ typedef struct splat_device_info {
     int index;                      /* index for splat_context_options.gpu */
     char name[256];
     int compute_major, compute_minor; /* 9, 0 is sm_90 */
-    size_t total_bytes, free_bytes; /* of its memory; free_bytes is 0 if the device does not report it */
+    size_t total_bytes, free_bytes; /* device memory; free_bytes is 0 if the device does not report it */
     int driver_version;             /* the newest CUDA of the driver: 1000 major + 10 minor */
     int runtime_version;            /* the CUDA of the CUDA backend, in the same form */
 } splat_device_info;
@@ -150,7 +150,7 @@ typedef struct splat_memory_info {
     size_t bytes;          /* held in named blocks now */
     size_t peak_bytes;     /* the most since the context was created */
     size_t n_blocks;
-    size_t used_bytes;     /* in use, <= bytes: each block may end in an unused part of a page */
+    size_t used_bytes;     /* in use, <= bytes: the end of a block's last page may be unused */
     size_t host_bytes;     /* GPU: pinned host memory of blocks that were placed there */
     size_t overhead_bytes; /* GPU: memory of the process outside the blocks (the driver's context and code) */
     size_t limit_bytes;    /* `bytes` never passes it; 0: no limit */
@@ -197,7 +197,7 @@ typedef struct splat_camera {
 
 /* How a footprint is filtered on the screen. */
 typedef enum splat_render_mode {
-    SPLAT_RENDER_AUTO = 0,   /* mip when the file says so (filter_3D, or SplatRenderMode: mip), else classic */
+    SPLAT_RENDER_AUTO = 0,   /* mip if the file has filter_3D or SplatRenderMode: mip, else classic */
     SPLAT_RENDER_MIP = 1,    /* 2D Mip filter: variance kernel_size, with opacity compensation */
     SPLAT_RENDER_CLASSIC = 2 /* 3DGS: variance 0.3, no compensation */
 } splat_render_mode;
@@ -214,8 +214,8 @@ typedef struct splat_file_format {
 typedef struct splat_save_options {
     size_t size;
     bool fused;    /* bake the 3D filter into scales and opacities and omit filter_3D, for other viewers */
-    int sh_degree; /* bands above it are left out; at or above the model's: all are written */
-    int spz_version; /* of SPZ files: 3, or 4, which is newer than some readers */
+    int sh_degree; /* higher bands are left out; at or above the model's: all are written */
+    int spz_version; /* version of SPZ files: 3, or 4, which some readers lack */
     const splat_camera *start; /* first camera of an HTML page; borrowed. NULL: outside, with the whole splat in view */
 } splat_save_options;
 

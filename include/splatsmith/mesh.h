@@ -80,7 +80,7 @@ typedef struct splat_mesh_extract_options {
     double least_seen;          /* remove pieces with a smaller share of faces that a training view sees; 0.001 */
     int unseen_rim;             /* remove unseen faces more than this many faces from a seen one; -1: none; 8 */
     uint64_t max_host_bytes;    /* host memory for points, pictures and reconstruction; 0: no limit */
-    uint64_t seed;              /* for the choice of points */
+    uint64_t seed;              /* seed of the choice of points */
     splat_mesh_progress progress; /* NULL: none */
     void *progress_user;
     double support_trim;        /* POISSON: remove vertices farther from the nearest surface point than this many cells
@@ -92,10 +92,10 @@ typedef struct splat_mesh_extract_options {
 typedef struct splat_mesh_extract_info {
     size_t n_gaussians;                     /* LEVEL, CENTERS, MARCHING_CUBES: with an opacity of at least 1/2 */
     size_t n_points;                        /* POISSON: used */
-    size_t n_vertices_first, n_faces_first; /* before cleaning and simplifying */
+    size_t n_vertices_first, n_faces_first; /* counts before cleaning and simplifying */
     size_t n_faces_unseen;                  /* removed because no training view sees them (least_seen, unseen_rim) */
     size_t n_faces_before_sky;              /* removed because they stand before the sky of the photos */
-    size_t n_vertices, n_faces;             /* written */
+    size_t n_vertices, n_faces;             /* counts of the written mesh */
     uint64_t n_sky_pixels, n_sky_covered;   /* of sky in the training views, and those of them that the mesh covers */
 } splat_mesh_extract_info;
 

@@ -195,16 +195,16 @@ typedef struct splat_metrics {
     size_t n_views;
     double lpips;            /* 0 when lpips_net is NULL */
     const char *lpips_net;   /* "vgg", "alex normalized", ...; NULL: LPIPS was not measured. Never to be freed */
-    double render_ms;        /* time of a render, from the request to its end; it differs from run to run */
+    double render_ms;        /* time from the request of a render to its end; differs from run to run */
     size_t n_masked;         /* views with a mask: all figures above count only the pixels that it keeps (lpips: the
                                 other pixels are the photo's) */
     double kept;             /* share of the pixels that masks keep; 1 without masks */
-    double l1_whole, psnr_whole, psnr_per_channel_whole, ssim_whole; /* of all pixels */
+    double l1_whole, psnr_whole, psnr_per_channel_whole, ssim_whole; /* with masks: figures of all pixels */
     bool is_corrected;       /* cc_* were measured: as above, after each channel of the render got the mean and
                                 contrast of the photo's, clamped to [0,1] (docs/method.md 12). They use the photo:
                                 do not compare them with plain figures */
     double cc_psnr, cc_ssim;
-    double cc_lpips;         /* with lpips_net, else 0 */
+    double cc_lpips;         /* 0 without lpips_net */
     bool is_exposed;         /* exposed_* were measured: with the exposure of the photos before and after */
     double exposed_psnr, exposed_ssim;
     bool is_exif_exposed;    /* exif_* were measured: with the exposure that the photo's EXIF predicts */

@@ -48,8 +48,8 @@ typedef struct splat_pipeline_progress {
     const char *stage;    /* "cameras", "train", "coarse", "mesh", "refine" or "texture" */
     const char *activity; /* the stage, or a part of it such as "measuring test views" */
     const char *text;     /* a line for people: "120/7000 | L:0.043 | ...", "reconstructing, 40%" */
-    double fraction;      /* of the activity, 0 to 1 */
-    int iteration;        /* of a training; 0: of something else */
+    double fraction;      /* finished share of the activity, 0 to 1 */
+    int iteration;        /* iteration of a training; 0 in other activities */
 } splat_pipeline_progress;
 
 /* A request to stop, which any thread and a signal handler may make. */
@@ -80,10 +80,10 @@ void splat_pipeline_callbacks_init_sized(splat_pipeline_callbacks *callbacks, si
 /* ---------------------------------------------------------------- the result */
 
 typedef enum splat_pipeline_state {
-    SPLAT_PIPELINE_WAITING = 0,     /* the run ended before it */
-    SPLAT_PIPELINE_LEFT_OUT = 1,    /* as an option says */
-    SPLAT_PIPELINE_DONE_BEFORE = 2, /* by an earlier run, with the same settings and inputs */
-    SPLAT_PIPELINE_RUNNING = 3,     /* in pipeline.json alone */
+    SPLAT_PIPELINE_WAITING = 0,     /* the run ended before this stage */
+    SPLAT_PIPELINE_LEFT_OUT = 1,    /* an option leaves the stage out */
+    SPLAT_PIPELINE_DONE_BEFORE = 2, /* an earlier run with the same settings and inputs did it */
+    SPLAT_PIPELINE_RUNNING = 3,     /* appears only in pipeline.json */
     SPLAT_PIPELINE_COMPLETE = 4,
     SPLAT_PIPELINE_STOPPED = 5,
     SPLAT_PIPELINE_FAILED = 6
@@ -100,7 +100,7 @@ typedef struct splat_pipeline_stage_info {
     double seconds;
     uint64_t peak_bytes;      /* the most that the context held; on a GPU with the driver's share */
     uint64_t host_peak_bytes; /* the most resident memory of the process; 0: not known */
-    double psnr;              /* of the test views, dB; NaN: not measured */
+    double psnr;              /* PSNR of the test views, dB; NaN: not measured */
     char summary[1024];       /* "81234 Gaussians", "textured.glb, 12 MiB"; "": no result */
     char path[4096];          /* the main result; "": none */
 } splat_pipeline_stage_info;

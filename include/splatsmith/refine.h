@@ -25,7 +25,7 @@ void splat_train_options_init_refine_sized(splat_train_options *options, size_t 
 /* The counts of a refinement of a mesh file. */
 typedef struct splat_refine_info {
     size_t n_vertices, n_faces, n_gaussians;
-    bool has_colors;   /* at its vertices */
+    bool has_colors;   /* the mesh has colours at its vertices */
 } splat_refine_info;
 
 /* Reads a mesh (splat_mesh_get_format) and fills *info. Errors: those of reading; FORMAT (no faces, as in a splat

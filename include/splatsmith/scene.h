@@ -50,7 +50,7 @@ typedef struct splat_scene_options {
     bool load_allres;          /* multi-scale Blender scenes: train on all scales */
     double image_cache_gb;     /* bound of the decoded-photo cache, GiB; <= 0 (default): 2, or 0.25 with low_dram */
     bool low_dram;
-    uint64_t seed;             /* random points of scenes that have none */
+    uint64_t seed;             /* seed of random points, for scenes without points */
     const char *masks;         /* folder of the masks inside the scene, or "none"; NULL: the folder masks or mask next
                                   to the photos' folder, if there is one, and the masks that transforms.json names */
     bool invert_masks;         /* white pixels are masked, instead of black ones */
@@ -82,7 +82,7 @@ typedef struct splat_scene_info {
     int max_width, max_height; /* pixels of the largest loaded picture */
     bool random_points;        /* the scene had no points: they were drawn at random */
     size_t n_masked;           /* views with a mask: a file, alpha, or pixels that an undistorted photo lacks */
-    size_t n_photos;           /* fewer than views where wide photos are cut into several */
+    size_t n_photos;           /* fewer than the views if wide photos are cut into several views */
     size_t n_depths;           /* training views with a map of inverse depths */
     size_t n_depth_points;     /* places of training views whose depth comes from the model's points */
 } splat_scene_info;
@@ -145,7 +145,7 @@ typedef struct splat_scene_photo {
                                   photo may be a smaller or larger copy of that picture */
     double rotation[9];        /* world to camera, row-major; camera axes x right, y down, z forward (COLMAP, OpenCV) */
     double translation[3];     /* x_camera = rotation x_world + translation, scene units */
-    bool is_test;              /* held out with `eval`; if no photo is, the rules of splat_scene_options choose */
+    bool is_test;              /* held out with `eval`; if all are false, splat_scene_options decide */
 } splat_scene_photo;
 
 void splat_scene_photo_init_sized(splat_scene_photo *photo, size_t size);

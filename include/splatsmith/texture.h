@@ -41,7 +41,7 @@ typedef struct splat_texture_options {
     bool two_bands;             /* PHOTOS: take details from one photo at each place, average the rest; false: average
                                    everything; true */
     int polish_steps;           /* PHOTOS: steps of Adam on the texels, each against one levelled photo; 0: none; 150 */
-    int gaussians_per_triangle; /* of the bound splat: 1, 3, 4 or 6; 0 (default): number of Gaussians over faces */
+    int gaussians_per_triangle; /* in the bound splat: 1, 3, 4 or 6; 0 (default): Gaussians over faces */
     bool postprocess_mesh;      /* remove the thin rim of the mesh, by the bound Gaussians (SuGaR); false */
     float postprocess_density_threshold; /* keep a face of the rim if its Gaussians' density at its centroid is above
                                             this; 0.1 */
@@ -57,16 +57,16 @@ typedef struct splat_texture_options {
 typedef struct splat_texture_info {
     size_t n_faces, n_charts;     /* n_charts: 0 for SuGaR's packing */
     size_t n_pages;
-    int width, height;            /* of the first page */
+    int width, height;            /* size of the first page, texels */
     double used;                  /* share of the pages' area that faces cover */
-    size_t n_texels;              /* of faces */
-    double from_photos;           /* shares of them: seen in views, */
-    double from_gaussians;        /* from the bound Gaussians, */
-    double filled;                /* from their neighbours */
+    size_t n_texels;              /* texels of faces */
+    double from_photos;           /* share of the texels that views see */
+    double from_gaussians;        /* share with the colour of bound Gaussians */
+    double filled;                /* share with the colour of neighbours */
     int gaussians_per_triangle;   /* 0: no Gaussians */
-    size_t n_rim_faces;           /* taken away */
+    size_t n_rim_faces;           /* faces of the rim that were removed */
     size_t n_faces_seen;          /* faces that a view sees */
-    size_t n_outliers, n_candidates; /* pairs of face and view: left out, and all */
+    size_t n_outliers, n_candidates; /* pairs of face and view: left out as outliers, and all */
     double polish_losses[2];      /* 0.8 L1 + 0.2 (1 - SSIM): means of the first and of the last tenth of the steps */
     double seams[2];              /* mean |left - right| in bytes along edges whose faces are seen and lie apart on
                                      the pages: before and after the polish */

@@ -114,7 +114,7 @@ typedef struct splat_train_options {
                                              which splat_train_options_init_coarse sets */
     const splat_binding *binding;   /* the mesh that the Gaussians follow; NULL: they are free; set by
                                        splat_train_options_init_refine */
-    splat_refine_options refine;    /* with such a binding */
+    splat_refine_options refine;    /* options of the binding */
     float sdf_range;                /* 8.58: coarse training with SDF: samples farther than this many deviations from
                                        the depth map do not count */
     float prune_keep;               /* 0.4: coarse training: the least share of the Gaussians whose opacities are pushed
@@ -175,11 +175,11 @@ typedef struct splat_step_info {
     size_t n_visible, n_instances, n_degenerate; /* Gaussians; (Gaussian, tile) pairs; Gaussians with broken numbers */
     size_t n_gaussians;
     int active_sh_degree;
-    size_t view_index;   /* in the scene, of the photo of the step just done */
+    size_t view_index;   /* index in the scene of the step's photo */
     int n_views;         /* views of the step: 1, or a batch. Of a batch, the loss and the counts are means, iteration
                             is that of the last view, and view_index that of the first */
-    double step_ms;      /* duration of the call; on a GPU not the time of its kernels */
-    size_t n_added, n_removed; /* by density control in this step */
+    double step_ms;      /* duration of the call; on a GPU kernels run longer */
+    size_t n_added, n_removed; /* Gaussians added and removed by density control in this step */
     size_t n_refused;          /* Gaussians that density control wanted and memory did not allow */
 } splat_step_info;
 
@@ -220,18 +220,18 @@ void splat_trainer_destroy(splat_trainer *trainer);
 
 typedef struct splat_plan_options {
     size_t size;
-    size_t limit_bytes;      /* of the whole process on the device; 0: the context's */
+    size_t limit_bytes;      /* limit of the whole process on the device; 0: the context's */
     bool for_gpu;            /* plan for a GPU although the context runs on the CPU */
-    size_t overhead_bytes;   /* of the driver's context; 0: the context's own, or a usual figure with for_gpu */
-    size_t n_gaussians;      /* to plan for, and the form to begin with; 0: the plan's figures are those of
-                                target_gaussian_count, or of an estimate from the scene's points */
+    size_t overhead_bytes;   /* bytes of the driver's context; 0: the context's own, or a usual figure with for_gpu */
+    size_t n_gaussians;      /* the count to plan for, which also decides the form at the start; 0:
+                                target_gaussian_count, or an estimate by the scene's points */
     const splat_train_options *afterwards; /* options of a later stage that continues from the result with the same
                                 storages, as from splat_train_options_init_coarse; NULL: none */
     bool keep_photos, keep_sh_storage, keep_optimizer_storage, keep_sh_offload; /* the user's choices: the plan keeps
                                                                                    them */
-    size_t n_vertices;       /* of the mesh that Gaussians are bound to; 0: as many as their number lets expect */
-    size_t n_ranks;          /* that train together: the rows are those of each, which has its limit;
-                                counts are of all. Nothing goes to host memory. 0 and 1: one */
+    size_t n_vertices;       /* vertices of a mesh with bound Gaussians; 0: an estimate by their number */
+    size_t n_ranks;          /* ranks that train together: rows and limit are those of each rank, counts
+                                those of all; nothing goes to host memory. 0 and 1: one rank */
 } splat_plan_options;
 
 typedef struct splat_plan_row {
@@ -242,12 +242,12 @@ typedef struct splat_plan_row {
 typedef struct splat_plan_choice {
     const char *option;       /* "`sh_storage float16`" */
     const char *cost;         /* the cost in words */
-    size_t saved_bytes;       /* at the count that fits; 0 of target_gaussian_count, which sets it */
+    size_t saved_bytes;       /* saving at the count that fits; 0 for target_gaussian_count */
 } splat_plan_choice;
 
 typedef struct splat_plan_step {
     const char *option, *cost;  /* as above */
-    size_t n_gaussians;         /* the most that fit without it */
+    size_t n_gaussians;         /* the most Gaussians that fit without this choice */
 } splat_plan_step;
 
 #define SPLAT_PLAN_ROWS 17
@@ -256,15 +256,15 @@ typedef struct splat_plan_step {
 typedef struct splat_plan {
     size_t size;
     size_t limit_bytes;
-    size_t n_gaussians;          /* planned for */
+    size_t n_gaussians;          /* number of Gaussians of the plan */
     bool estimated;              /* n_gaussians comes from the number of points */
     size_t n_rows;
-    splat_plan_row rows[SPLAT_PLAN_ROWS]; /* while training with max_gaussians rows */
-    size_t total_bytes;          /* their sum, <= limit_bytes */
-    size_t evaluation_bytes;     /* of the process while it evaluates; with several ranks of rank 0, which then has all
-                                    rows, as when it saves */
-    size_t render_bytes;         /* of a process that only renders the trained splat */
-    size_t afterwards_bytes;     /* of the stage in `afterwards`, with the plan's choices for it; 0: no such stage */
+    splat_plan_row rows[SPLAT_PLAN_ROWS]; /* memory of a training with max_gaussians rows */
+    size_t total_bytes;          /* sum of the rows, <= limit_bytes */
+    size_t evaluation_bytes;     /* the process during an evaluation; with several ranks rank 0, which then has all
+                                    rows, as in a save */
+    size_t render_bytes;         /* a process that only renders the trained splat */
+    size_t afterwards_bytes;     /* the stage in `afterwards`, with the plan's choices for it; 0: none */
     size_t host_bytes;           /* pinned host memory */
     size_t n_choices;
     splat_plan_choice choices[SPLAT_PLAN_CHOICES];
@@ -333,7 +333,7 @@ splat_status splat_trainer_get_mean_opacity(splat_trainer *trainer, double *mean
 /* Milliseconds of each stage of the step, summed over `steps` steps. */
 typedef struct splat_stage_times {
     double data, project, bin, raster, loss, raster_backward, project_backward;
-    double send, send_back; /* between ranks: the Gaussians of a view, and their gradients */
+    double send, send_back; /* exchanges between ranks: Gaussians of a view, their gradients */
     int steps;
 } splat_stage_times;
 
@@ -344,13 +344,13 @@ typedef struct splat_rank_memory {
 
 /* The work of a rank since its trainer was made; means over its steps. */
 typedef struct splat_rank_info {
-    size_t peak_bytes;             /* the most memory of its backend */
+    size_t peak_bytes;             /* the most memory that the rank's backend held */
     double n_visible, n_instances; /* blended by the rank; equal values mean a balanced load */
     double exchange_ms;            /* host time in exchanges with other ranks, most of it waiting; on GPUs without the
                                       time of the transfers */
-    double sent_bytes;             /* to other ranks */
-    splat_stage_times stages;      /* of the steps whose stages rank 0 measured; of shared views only rank 0's */
-    splat_rank_memory memory;      /* now */
+    double sent_bytes;             /* bytes sent to other ranks */
+    splat_stage_times stages;      /* mean of the steps whose stages rank 0 measured */
+    splat_rank_memory memory;      /* memory at this moment */
 } splat_rank_info;
 /* On rank 0, between steps: describes the first `capacity` ranks. *n: the number of ranks, 0 without ranks. Errors:
  * ARGUMENT (called on another rank), RANK. */
@@ -394,10 +394,10 @@ splat_status splat_trainer_load_exposures(splat_trainer *trainer, const char *pa
 /* A loss in addition to that of the photo, or a figure about one. */
 typedef struct splat_loss {
     const char *name;  /* "entropy" */
-    const char *label; /* of its curve: "opacity entropy" */
-    const char *tag;   /* in TensorBoard: "Loss/component_entropy_regularization"; NULL: none */
-    double value;      /* without the factor; NaN: not part of the step */
-    double factor;     /* with which it is part of the total; 0 of figures */
+    const char *label; /* name of the curve: "opacity entropy" */
+    const char *tag;   /* tag in TensorBoard: "Loss/component_entropy_regularization"; NULL: none */
+    double value;      /* value without the factor; NaN: the step lacks this loss */
+    double factor;     /* weight in the total; 0: a figure, not a loss */
     bool is_figure;
 } splat_loss;
 
@@ -423,9 +423,9 @@ splat_status splat_trainer_save_checkpoint(splat_trainer *trainer, const char *p
 splat_status splat_trainer_load_checkpoint(splat_trainer *trainer, const char *path, splat_error *error);
 
 typedef enum splat_event_kind {
-    SPLAT_EVENT_STEP = 0,       /* step */
-    SPLAT_EVENT_EVALUATION = 1, /* metrics of `set` at `step.iteration` */
-    SPLAT_EVENT_SAVED = 2,      /* path: the PLY that was written */
+    SPLAT_EVENT_STEP = 0,       /* `step` is set */
+    SPLAT_EVENT_EVALUATION = 1, /* `metrics` of `set` at `step.iteration` are set */
+    SPLAT_EVENT_SAVED = 2,      /* `path` is the PLY that was written */
     SPLAT_EVENT_CHECKPOINT = 3  /* path */
 } splat_event_kind;
 
@@ -460,7 +460,7 @@ typedef struct splat_run_options {
     splat_tensorboard_kind tensorboard; /* event files in the model folder; NONE */
     struct splat_monitor *monitor;     /* NULL; else its figures go to TensorBoard (splat_monitor_create); borrowed */
     bool report;                       /* report.html at the end, history.jsonl meanwhile, in the model folder; false */
-    const char *command;               /* as typed, for TensorBoard and the report; NULL allowed */
+    const char *command;               /* the command line, for TensorBoard and the report; NULL allowed */
     int profile_interval;              /* a memory sample every so many steps, in <model_path>/profiles; 0: none */
     const int *snapshot_iterations;    size_t n_snapshot_iterations; /* the list of all blocks after these */
     bool delete_first;                 /* true: delete the contents of model_path after the first step of this run;

@@ -20,15 +20,15 @@ typedef struct splat_viewer splat_viewer;
 typedef struct splat_viewer_options {
     size_t size;
     const char *host;  /* an address of this machine to listen at; NULL: 127.0.0.1, which other machines do not reach */
-    int port;          /* of the page; 0: any that is free; -1: there is no page; default 8080 */
-    const char *title; /* of the page, UTF-8; NULL: "Splatsmith" */
-    double budget;     /* the share of the time of a training that pictures may take, above 0 and at most 1; 0.05 */
+    int port;          /* port of the page; 0: any free port; -1: no page; default 8080 */
+    const char *title; /* title of the page, UTF-8; NULL: "Splatsmith" */
+    double budget;     /* share of the training time for pictures, above 0 and at most 1; 0.05 */
     int sibr_port;     /* port for the network viewers of the original 3D Gaussian splatting, which need no token; 0:
                           any free port; -1 (default): closed */
     const char *sibr_host; /* address to listen at for these viewers; NULL: 127.0.0.1, independent of `host` */
-    int n_ports;       /* how many ports are tried, from `port` on, until one is not busy; 1 */
-    double pause_limit; /* a pause without any client ends by itself after so many seconds, above 0; 300 */
-    int n_sibr_ports;  /* how many ports are tried, from `sibr_port` on; 1 */
+    int n_ports;       /* number of ports to try, from `port` on, until one is free; 1 */
+    double pause_limit; /* a pause without a client ends after so many seconds, above 0; 300 */
+    int n_sibr_ports;  /* number of ports to try, from `sibr_port` on; 1 */
 } splat_viewer_options;
 
 void splat_viewer_options_init_sized(splat_viewer_options *options, size_t size);

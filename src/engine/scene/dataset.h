@@ -26,7 +26,7 @@ typedef struct splat_dataset_view {
     int crop, n_crops;           /* number of the crop, and of crops of the photo; 0: the view is the photo */
     double turn[9];              /* crops: rays of the frame from rays of the lens (splat_lens_crop) */
     bool is_test;
-    char *mask_path;             /* of the mask file; NULL: none */
+    char *mask_path;             /* the mask file; NULL: none */
     char *sky_path;              /* of the mask of the sky, with `sky` FOLDER; NULL: none */
     bool has_alpha_mask;         /* the photo's alpha is its mask */
     bool has_blank;              /* the undistorted view has pixels that the photo lacks */
