@@ -325,7 +325,7 @@ static void test_export(void **state)
     RUN_ERR(2, "two files", "export", "plain.ply");
     RUN_ERR(2, "two files", "export", "plain.ply", "a.ply", "b.ply");
     RUN_ERR(2, "two files", "export", "plain.ply", "a.ply", "-o", "b.ply");
-    RUN_OUT(0, "chooses the format: .ply", "export", "--help");
+    RUN_OUT(0, "the file to write: .ply, .compressed.ply", "export", "--help");
     assert_false(exists("splat.splat"));
     RUN_OUT(0, "removed ", "export", "-m", "model", "--bboxmin=-1,-1,-1", "--bboxmax", "1,1,1", "-o", "box.ply");
     assert_non_null(strstr(standard_output, " outside the box"));
