@@ -16,9 +16,11 @@ typedef enum splat_sample_scene {
     SPLAT_SAMPLE_SCENE_OBJECTS, /* things, rods and a plate on a ground of 4 x 4, half textured and half plain */
     SPLAT_SAMPLE_SCENE_ROOM,    /* a furnished room of 6 x 4, 3 high, with painted walls, from inside */
     SPLAT_SAMPLE_SCENE_STREET,  /* a house, posts, a tree, a car; far hills under a sky at infinity */
-    SPLAT_SAMPLE_SCENE_HALL     /* a closed hall with vault, apse, columns and stairs, nearly all of it plain */
+    SPLAT_SAMPLE_SCENE_HALL,    /* a closed hall with vault, apse, columns and stairs, nearly all of it plain */
+    SPLAT_SAMPLE_SCENE_GATE,    /* flat gates of rods and arches on a plain ground under the sky */
+    SPLAT_SAMPLE_SCENE_ROOM2    /* a grey room with a sloped ceiling; things stand close to its walls */
 } splat_sample_scene;
-#define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room|street|hall"
+#define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room|street|hall|gate|room2"
 
 /* The camera model of the pictures: a pinhole, or one of COLMAP's that distort, in the order of its numbers;
  * EQUIRECTANGULAR panoramas; WIDE_FISHEYE is OPENCV_FISHEYE with 180 degrees over the width. */

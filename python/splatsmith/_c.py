@@ -398,6 +398,8 @@ class SampleScene(IntEnum):
     ROOM = 2
     STREET = 3
     HALL = 4
+    GATE = 5
+    ROOM2 = 6
 
 
 class SampleDistortion(IntEnum):
@@ -823,6 +825,7 @@ splat_train_options._fields_ = [
     ("pixels_per_gaussian", c_float),
     ("late_prune_opacity", c_float),
     ("free_space", c_bool),
+    ("dropout", c_float),
     ("ranks", POINTER(splat_comm)),
 ]
 splat_step_info._fields_ = [

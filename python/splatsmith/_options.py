@@ -140,6 +140,7 @@ class TrainOptions(TypedDict, total=False):
     pixels_per_gaussian: float
     late_prune_opacity: float
     free_space: bool
+    dropout: float
     first_iteration: int
     regularize_after: int
     entropy_factor: float

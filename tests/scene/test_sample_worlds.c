@@ -23,6 +23,8 @@ static const struct {
 } worlds[] = {
     {SPLAT_SAMPLE_SCENE_STREET, 0x7f, 0.25},
     {SPLAT_SAMPLE_SCENE_HALL, 0x1f, 0.25},
+    {SPLAT_SAMPLE_SCENE_GATE, 0xf, 0.25},
+    {SPLAT_SAMPLE_SCENE_ROOM2, 0xf, 0.25},
 };
 enum { N_WORLDS = sizeof worlds / sizeof worlds[0] };
 

@@ -525,11 +525,25 @@ static void bad_options_are_refused(void **state)
 
 /* ---------------------------------------------------------------- checkpoints */
 
+static void dropout_is_for_few_photos(void **state)
+{
+    (void)state;
+    splat_train_options o;
+    splat_train_options_init(&o);
+    assert_true(splat_schedule_dropout(&o, 10, o.iterations) == 0);
+    o.dropout = 0.2f;
+    assert_true(splat_schedule_dropout(&o, 30, 0) == 0 && splat_schedule_dropout(&o, 1, o.iterations) == 0.2f);
+    assert_true(splat_schedule_dropout(&o, 30, o.iterations / 2) == 0.1f);
+    assert_true(splat_schedule_dropout(&o, 55, o.iterations) == 0.1f);
+    assert_true(splat_schedule_dropout(&o, 80, o.iterations) == 0 && splat_schedule_dropout(&o, 500, 9) == 0);
+}
+
 static void a_resumed_run_is_the_same_run(void **state)
 {
     (void)state;
     fixture f = open_fixture(2, "auto");
     splat_train_options o = busy_options(60);
+    o.dropout = 0.3f;
     splat_trainer *whole = make_trainer(&f, &o);
     run_steps(whole, 60);
     static const int stops[] = {0, 1, 20, 29, 50}; /* 20 and 50 just before a densification, a reset, a late filter */
@@ -608,6 +622,7 @@ int main(void)
         cmocka_unit_test(the_background_is_the_scenes),
         cmocka_unit_test(wide_views_are_drawn_more_often),
         cmocka_unit_test(bad_options_are_refused),
+        cmocka_unit_test(dropout_is_for_few_photos),
         cmocka_unit_test(a_resumed_run_is_the_same_run),
         cmocka_unit_test(a_damaged_checkpoint_changes_nothing),
     };

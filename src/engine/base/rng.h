@@ -37,7 +37,8 @@ enum {
     SPLAT_STREAM_SAMPLE_EXPOSURE = 40,
     SPLAT_STREAM_PATCHES = 41,
     SPLAT_STREAM_DEPTH_STEPS = 42,
-    SPLAT_STREAM_DRAW = 43
+    SPLAT_STREAM_DRAW = 43,
+    SPLAT_STREAM_DROPOUT = 44
 };
 
 typedef struct splat_random4 { uint32_t x[4]; } splat_random4;

@@ -20,6 +20,7 @@ typedef struct splat_projector {
     float limit_x, limit_y;           /* limits of X/Z and Y/Z in the Jacobian */
     float kernel_size;
     float tiles_x, tiles_y;
+    float gain;     /* factor of all opacities; 1, but for views with dropout (ops/frame.h) */
     int compensate; /* 0 or 1 */
 } splat_projector;
 
@@ -39,6 +40,7 @@ SPLAT_MATH_INLINE splat_projector splat_projector_make(const splat_camera *camer
     p.kernel_size = kernel_size;
     p.tiles_x = (float)((camera->width + tile - 1) / tile);
     p.tiles_y = (float)((camera->height + tile - 1) / tile);
+    p.gain = 1.0f;
     p.compensate = compensate;
     return p;
 }

@@ -3,6 +3,8 @@
 #ifndef SPLAT_OPS_FRAME_H
 #define SPLAT_OPS_FRAME_H
 
+#include "base/rng.h"
+#include "math/projection.h"
 #include "ops/types.h"
 
 #define SPLAT_MAX_BANDS 4096 /* as many as a picture has rows of tiles */
@@ -12,6 +14,26 @@ typedef struct splat_screen_filter {
     float kernel_size; /* variance added to both axes, pixel^2 */
     bool compensate;   /* true: Mip filter (opacity times kappa); false: classic 3DGS dilation */
 } splat_screen_filter;
+
+/* A random share of the Gaussians is left out of a training view, so that no pixel depends on a single Gaussian
+ * (DropGaussian, Park et al. 2025; docs/method.md 10.4). The others are more opaque by the factor 1/(1 - share), so
+ * that the mean picture stays. share 0: all are drawn. Row i of the arrays is Gaussian first + stride i of the
+ * model. */
+typedef struct splat_dropout {
+    float share; /* [0, 1) */
+    uint64_t seed;
+    uint32_t step, first, stride;
+} splat_dropout;
+
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+static inline bool splat_dropout_hides(const splat_dropout *d, uint32_t i)
+{
+    if (!(d->share > 0.0f)) return false;
+    const splat_random4 r = splat_random(d->seed, SPLAT_STREAM_DROPOUT, d->step, d->first + (uint64_t)d->stride * i);
+    return splat_uniform(r.x[0]) < d->share;
+}
 
 /* A Gaussian's gradient on the screen, summed over its pixels. Kernels sum its ten floats by their numbers. */
 typedef struct splat_grad2d {
@@ -67,6 +89,7 @@ typedef struct splat_frame {
     splat_camera camera;
     splat_screen_filter filter;
     float background[3];
+    splat_dropout dropout;
     const float *jitter;        /* [2][height][width] offsets (x plane, then y) of the sampling position, or NULL */
     uint32_t tiles_x, tiles_y;
     splat_view_hint hint;       /* a backend may size its arrays by it */
@@ -117,5 +140,14 @@ typedef struct splat_frame {
     splat_region region;        /* of all arrays. The last member: what stands before it is a view's, and is zeroed when
                                    the next begins */
 } splat_frame;
+
+/* The projection of the frame's view. */
+static inline splat_projector splat_frame_projector(const splat_frame *frame)
+{
+    splat_projector p =
+        splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
+    p.gain = 1.0f / (1.0f - frame->dropout.share);
+    return p;
+}
 
 #endif

@@ -2,11 +2,15 @@
 #include "train/schedule.h"
 
 #include "base/rng.h"
+#include "math/gaussian.h"
 #include "math/gaussians.h"
 #include "train/parts/regularizer.h"
 
 #include <math.h>
 #include <stddef.h>
+
+#define FEW_PHOTOS 30.0f  /* with which all of the dropout is made */
+#define MANY_PHOTOS 80.0f /* with which none is made */
 
 double splat_schedule_geometric(double first, double last, double t)
 {
@@ -83,4 +87,10 @@ float splat_tensor_rate_at(const splat_tensor_rate *rate, const splat_train_opti
     float base = *(const float *)((const char *)options + rate->field) / rate->divisor;
     if (rate->schedule == SPLAT_RATE_SH_REST && options->sh_rest_lr > 0) base = options->sh_rest_lr;
     return base * splat_schedule_lr_factor(options, iteration);
+}
+
+float splat_schedule_dropout(const splat_train_options *o, size_t n_photos, int iteration)
+{
+    const float few = splat_clamp((MANY_PHOTOS - (float)n_photos) / (MANY_PHOTOS - FEW_PHOTOS), 0.0f, 1.0f);
+    return o->dropout * few * (float)iteration / (float)o->iterations;
 }

@@ -17,6 +17,9 @@ float splat_schedule_lr_factor(const splat_train_options *options, int iteration
 /* One band more at the start of iterations 1000, 2000, ...; at most options->sh_degree, and all of it when a splat is
  * trained on, unless its regularizer lets them join after so many iterations. */
 int splat_schedule_sh_degree(const splat_train_options *options, int iteration);
+/* The share of Gaussians that a view of the iteration leaves out: it grows to options->dropout, all of it for up to 30
+ * photos, less of it for up to 80, and none for more photos. */
+float splat_schedule_dropout(const splat_train_options *options, size_t n_photos, int iteration);
 bool splat_schedule_filters_after(const splat_train_options *options, int iteration);
 /* A finished splat is trained on (its regularizer says so), without a 3D filter. */
 bool splat_schedule_continues_splat(const splat_train_options *options);

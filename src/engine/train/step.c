@@ -81,6 +81,15 @@ float splat_step_near_depth(const splat_trainer *t, uint32_t view)
     return t->options.free_space ? t->scene->dataset.views[view].near_depth : 0;
 }
 
+splat_dropout splat_step_dropout(const splat_trainer *t, int iteration)
+{
+    splat_dropout dropout = {.share = splat_schedule_dropout(&t->options, t->scene->dataset.n_train, iteration),
+                             .seed = t->options.seed,
+                             .step = (uint32_t)iteration};
+    splat_shards_rows(t, &dropout.first, &dropout.stride);
+    return dropout;
+}
+
 splat_status splat_step_next_view(splat_trainer *t, int iteration, int stride, splat_step_view *view,
                                   splat_error *error)
 {

@@ -50,6 +50,8 @@ splat_status splat_step_next_view(splat_trainer *trainer, int iteration, int str
                                   splat_error *error);
 /* For statistics of density control: the view's nearest depth with free_space; 0: unknown, or not asked for. */
 float splat_step_near_depth(const splat_trainer *trainer, uint32_t view);
+/* The dropout of an iteration's view (options.dropout). */
+splat_dropout splat_step_dropout(const splat_trainer *trainer, int iteration);
 /* The mask of the view's photo where it says which pixels count; NULL: all do. */
 const uint8_t *splat_step_mask(const splat_trainer *trainer, const splat_step_view *view);
 /* The photo, and room for the gradient of the picture, in the frame of the view, which has begun. Errors: MEMORY,

@@ -1,9 +1,11 @@
 /* The table of worlds, and what worlds after the first three have in common. */
 #include "sample/sample_designs.h"
 
+#include "sample/sample_gate.h"
 #include "sample/sample_hall.h"
 #include "sample/sample_objects.h"
 #include "sample/sample_room.h"
+#include "sample/sample_room2.h"
 #include "sample/sample_street.h"
 
 static const struct {
@@ -14,6 +16,8 @@ static const struct {
     [SPLAT_SAMPLE_SCENE_ROOM] = {splat_sample_room_init, splat_sample_room_camera},
     [SPLAT_SAMPLE_SCENE_STREET] = {splat_sample_street_init, splat_sample_street_camera},
     [SPLAT_SAMPLE_SCENE_HALL] = {splat_sample_hall_init, splat_sample_hall_camera},
+    [SPLAT_SAMPLE_SCENE_GATE] = {splat_sample_gate_init, splat_sample_gate_camera},
+    [SPLAT_SAMPLE_SCENE_ROOM2] = {splat_sample_room2_init, splat_sample_room2_camera},
 };
 
 bool splat_sample_is_photographic(splat_sample_scene scene)

@@ -139,29 +139,41 @@ static splat_vec3 toward_light(const splat_light *light, splat_vec3 from, int sa
     return splat_vec3_along(moved, splat_vec3_cross(y, x), r * sin(angle));
 }
 
+/* Adds the light of one point of a lamp, and its highlight, in `part` of the lamp's strength. */
+static void add_light(const splat_parts *parts, const splat_parts_hit *hit, splat_vec3 direction,
+                      const splat_light *lamp, splat_vec3 offset, double part, splat_vec3 *light, splat_vec3 *shine)
+{
+    const splat_paint *paint = &parts->items[hit->part].paint;
+    splat_vec3 start = splat_vec3_along(hit->position, hit->normal, 1e-4);
+    double distance = sqrt(splat_vec3_dot(offset, offset));
+    splat_vec3 toward = splat_vec3_scale(offset, 1 / distance);
+    double facing = splat_vec3_dot(toward, hit->normal);
+    if (facing <= 0 || splat_parts_is_occluded(parts, start, toward, lamp->is_sun ? 1e9 : distance)) return;
+    double strength = (lamp->is_sun ? 1 : 1 / (2 + distance * distance)) * part;
+    *light = splat_vec3_along(*light, lamp->color, facing * strength);
+    if (paint->gloss <= 0) return;
+    splat_vec3 half = splat_vec3_normalize(splat_vec3_sub(toward, direction)); /* Blinn-Phong */
+    double power = fmax(splat_vec3_dot(half, hit->normal), 0);
+    power *= power, power *= power, power *= power, power *= power, power *= power; /* to the 32nd */
+    *shine = splat_vec3_along(*shine, lamp->color, paint->gloss * power * strength);
+}
+
 splat_vec3 splat_parts_shade(const splat_parts *parts, const splat_parts_hit *hit, splat_vec3 direction, int sample,
                              int n_samples)
 {
     const splat_paint *paint = &parts->items[hit->part].paint;
     if (paint->glows) return paint->colors[0];
-    splat_vec3 start = splat_vec3_along(hit->position, hit->normal, 1e-4), shine = {0, 0, 0};
+    splat_vec3 shine = {0, 0, 0};
     splat_vec3 light = splat_vec3_mix(parts->light_from_below, parts->light_from_above, 0.5 - 0.5 * hit->normal.y);
     light = splat_vec3_scale(light, room_shade(parts->room, hit->position, hit->normal));
     if (parts->n_walls) light = splat_vec3_scale(light, walls_shade(parts, hit->position, hit->normal));
     for (int i = 0; i < parts->n_lights; i++) {
         const splat_light *lamp = &parts->lights[i];
-        splat_vec3 offset = toward_light(lamp, hit->position, sample, n_samples);
-        double distance = sqrt(splat_vec3_dot(offset, offset));
-        splat_vec3 toward = splat_vec3_scale(offset, 1 / distance);
-        double facing = splat_vec3_dot(toward, hit->normal);
-        if (facing <= 0 || splat_parts_is_occluded(parts, start, toward, lamp->is_sun ? 1e9 : distance)) continue;
-        double strength = lamp->is_sun ? 1 : 1 / (2 + distance * distance);
-        light = splat_vec3_along(light, lamp->color, facing * strength);
-        if (paint->gloss <= 0) continue;
-        splat_vec3 half = splat_vec3_normalize(splat_vec3_sub(toward, direction)); /* Blinn-Phong */
-        double power = fmax(splat_vec3_dot(half, hit->normal), 0);
-        power *= power, power *= power, power *= power, power *= power, power *= power; /* to the 32nd */
-        shine = splat_vec3_along(shine, lamp->color, paint->gloss * power * strength);
+        const int rays = lamp->rays > 0 ? lamp->rays : 1;
+        for (int k = 0; k < rays; k++) {
+            splat_vec3 offset = toward_light(lamp, hit->position, sample * rays + k, n_samples * rays);
+            add_light(parts, hit, direction, lamp, offset, 1.0 / rays, &light, &shine);
+        }
     }
     return splat_vec3_add(splat_vec3_mul(surface_color(parts, hit), light), shine);
 }

@@ -16,6 +16,7 @@ typedef struct splat_light {
     splat_vec3 place, color; /* is_sun: place is the direction to it */
     double radius;           /* shadows have an edge as soft as this */
     bool is_sun;
+    int rays;                /* to the light from each ray of the camera, for smooth shadows; 0: one */
 } splat_light;
 
 /* A plane near which surfaces are darker, because less light comes back: normal . p + offset is the distance. */

@@ -11,7 +11,8 @@
 
 /* project: fills the frame's visible arrays (ids .. tile_rect) and n_visible, n_degenerate. Once a view.
  *
- * In order, for each Gaussian: t = V mu + tr; culled when Z <= 0.2; s~ = sqrt(s^2 + f^2), o~ = o prod(s/s~);
+ * In order, for each Gaussian: t = V mu + tr; culled when Z <= 0.2 or frame->dropout hides it; s~ = sqrt(s^2 + f^2),
+ * o~ = o prod(s/s~)/(1 - share of the dropout);
  * Sigma = R diag(s~^2) R^T; J at the point clamped to 1.3 tan(fov/2); cov2d = J V Sigma (J V)^T; the screen filter;
  * rho and the tile square; rgb = max(0, 1/2 + SH(d)).
  * compensate: alpha0 = o~ kappa, kappa = 0 when D0 <= 1e-6 or D1 <= 1e-6; otherwise kappa = 1.

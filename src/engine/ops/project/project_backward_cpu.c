@@ -130,8 +130,7 @@ splat_status splat_project_backward_cpu(splat_backend *backend, const struct spl
     const splat_gradient_source *source = &args->source;
     const splat_gradient_sink *sink = &args->sink;
     const uint32_t n = args->gaussians->n;
-    const splat_projector projector =
-        splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
+    const splat_projector projector = splat_frame_projector(frame);
     splat_adam_job s = splat_adam_begin(backend, args->gaussians, sink->step, 1);
     const splat_project_kernels *kernels = splat_project_kernels_of(backend);
     s.ids = frame->ids;

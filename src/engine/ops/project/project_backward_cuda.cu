@@ -79,7 +79,7 @@ __device__ __forceinline__ void gaussian_backward(const backward_parameters &P, 
     float x = mean[0], y = mean[1], z = mean[2];
     /* colour first: its sixteen basis values must not live at the same time as the footprint's */
     float3 through_colour = colour_backward<DEGREE, HALF, BASIS>(P, i, x, y, z, rest, grad, s);
-    activated a = activate(P.g.p, P.g.filter_3d, i);
+    activated a = activate(P.g.p, P.g.filter_3d, P.projector.gain, i);
     const splat_ellipsoid e = {x, y, z, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1], a.q[2], a.q[3]};
     const splat_screen_gradient screen = {grad.mean_x,  grad.mean_y,  grad.conic_a,
                                           grad.conic_b, grad.conic_c, grad.opacity};
@@ -245,7 +245,7 @@ static backward_parameters parameters_of(const struct splat_project_backward_arg
     const splat_gradient_source &source = args->source;
     const splat_gradient_sink &sink = args->sink;
     backward_parameters P = {};
-    P.projector = splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
+    P.projector = splat_frame_projector(frame);
     P.g = *args->gaussians;
     P.depth = frame->depth;
     P.grad2d = frame->grad2d;

@@ -295,8 +295,11 @@ static int check_gradients(const project_scene *scene, const backward_state *sta
         if (scene->entry_of[i] >= 0)
             memcpy(&ref_grads[i], &grads[i], sizeof grads[i]); /* the same floats in the same order */
     ref_project_backward_f32(&g, &camera, project_test_kernel(compensate), compensate, ref_grads, &want);
-    float *const references[SPLAT_N_TENSORS] = {want.means, want.sh_dc, want.sh_rest, want.opacities, want.scales,
-                                                want.rotations};
+    float *const references[SPLAT_N_TENSORS] = {
+#define SPLAT_TENSOR(name, ...) want.name,
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+    };
     for (int t = 0; t < SPLAT_N_TENSORS; t++) {
         float *got = project_host_copy(state->backend, project_tensor_of(&state->gradients, t), state->floats[t]);
         double nmse = test_nmse(got, references[t], state->floats[t]);

@@ -36,6 +36,20 @@ static void drop_marked(splat_frame *frame)
     frame->n_visible = kept;
 }
 
+/* Takes the bits of hidden Gaussians away. Returns their number. */
+static uint32_t drop_out(const splat_dropout *dropout, uint32_t begin, uint16_t masks[SPLAT_PROJECT_GROUPS])
+{
+    uint32_t n_hidden = 0;
+    for (uint32_t k = 0; dropout->share > 0.0f && k < SPLAT_PROJECT_GROUPS; k++)
+        for (uint32_t mask = masks[k]; mask; mask &= mask - 1) {
+            const uint32_t lane = (uint32_t)__builtin_ctz(mask);
+            if (!splat_dropout_hides(dropout, begin + k * SPLAT_LANES + lane)) continue;
+            masks[k] &= (uint16_t)~(1u << lane);
+            n_hidden++;
+        }
+    return n_hidden;
+}
+
 splat_status splat_project_cpu(splat_backend *backend, const struct splat_project_args *args, splat_error *error)
 {
     const splat_project_kernels *kernels = splat_project_kernels_of(backend);
@@ -43,8 +57,7 @@ splat_status splat_project_cpu(splat_backend *backend, const struct splat_projec
     splat_frame *frame = args->frame;
     const uint32_t n = gaussians->n;
     const int64_t n_blocks = ((int64_t)n + SPLAT_PROJECT_BLOCK - 1) / SPLAT_PROJECT_BLOCK;
-    const splat_projector projector =
-        splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
+    const splat_projector projector = splat_frame_projector(frame);
     frame->n_visible = frame->n_degenerate = 0;
     if (n == 0) return SPLAT_OK;
 
@@ -62,8 +75,9 @@ splat_status splat_project_cpu(splat_backend *backend, const struct splat_projec
     for (int64_t block = 0; block < n_blocks; block++) {
         uint32_t begin = (uint32_t)block * SPLAT_PROJECT_BLOCK;
         uint32_t end = n - begin < SPLAT_PROJECT_BLOCK ? n : begin + SPLAT_PROJECT_BLOCK;
-        first[block] =
-            kernels->find(gaussians, &projector, begin, end, masks + block * SPLAT_PROJECT_GROUPS, &n_degenerate);
+        uint16_t *found = masks + block * SPLAT_PROJECT_GROUPS;
+        first[block] = kernels->find(gaussians, &projector, begin, end, found, &n_degenerate);
+        first[block] -= drop_out(&frame->dropout, begin, found);
     }
     for (int64_t block = 0; block < n_blocks; block++) {
         uint32_t count = first[block];

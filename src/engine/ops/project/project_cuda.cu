@@ -9,6 +9,7 @@ struct project_parameters {
     splat_projector projector;
     splat_gaussians g;
     uint32_t row_words; /* of a row of sh_rest */
+    splat_dropout dropout;
     float widen;        /* half a pixel with ray jitter */
     float2 *mean2d;
     float4 *conic;
@@ -64,14 +65,14 @@ __device__ __forceinline__ shape project_shape(const project_parameters &P, uint
     s.degenerate = !finite;
     s.seen = false;
     if (!finite || !(s.depth > SPLAT_NEAR)) return s;
-    activated a = activate(P.g.p, P.g.filter_3d, i);
+    activated a = activate(P.g.p, P.g.filter_3d, p.gain, i);
     s.degenerate = !a.usable;
     if (!a.usable) return s;
     const splat_ellipsoid e = {x, y, z, a.st[0], a.st[1], a.st[2], a.q[0], a.q[1], a.q[2], a.q[3]};
     splat_footprint f = splat_footprint_make(&p, &e);
     float alpha0 = a.ot * f.kappa;
     s.degenerate = !isfinite(f.u + f.v + f.conic_a + f.conic_b + f.conic_c + alpha0 + f.a * f.c);
-    if (s.degenerate || !tiles_of(P, f, alpha0, &s.rect)) return s;
+    if (s.degenerate || !tiles_of(P, f, alpha0, &s.rect) || splat_dropout_hides(&P.dropout, i)) return s;
     s.seen = true;
     P.mean2d[i] = make_float2(f.u, f.v);
     P.conic[i] = make_float4(f.conic_a, f.conic_b, f.conic_c, alpha0);
@@ -144,9 +145,10 @@ static splat_status project(splat_cuda_backend *cuda, const splat_gaussians *gau
     cuda->has_blended = false; /* from here on others are seen */
     if (gaussians->n == 0) return SPLAT_OK;
     project_parameters P;
-    P.projector = splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
+    P.projector = splat_frame_projector(frame);
     P.g = *gaussians;
     P.row_words = rest_words(P.g.sh_degree, P.g.sh_rest_half != NULL);
+    P.dropout = frame->dropout;
     P.widen = frame->jitter ? 0.5f : 0.0f;
     P.mean2d = (float2 *)frame->mean2d;
     P.conic = (float4 *)frame->conic;

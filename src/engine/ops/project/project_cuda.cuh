@@ -19,7 +19,7 @@ struct activated {
     bool usable;
 };
 
-__device__ __forceinline__ activated activate(const splat_tensors &p, const float *filter_3d, uint32_t i)
+__device__ __forceinline__ activated activate(const splat_tensors &p, const float *filter_3d, float gain, uint32_t i)
 {
     activated a;
     float f = filter_3d[i];
@@ -34,7 +34,7 @@ __device__ __forceinline__ activated activate(const splat_tensors &p, const floa
         c3 *= a.st[k] > 0.0f ? a.s[k] / a.st[k] : 1.0f;
     }
     a.o = splat_sigmoid(p.opacities[i]);
-    a.ot = a.o * c3;
+    a.ot = a.o * c3 * gain;
     float4 q = reinterpret_cast<const float4 *>(p.rotations)[i];
     float norm = sqrtf(q.x * q.x + q.y * q.y + q.z * q.z + q.w * q.w);
     a.usable = norm >= 1e-12f && isfinite(norm) && isfinite(sum);

@@ -31,7 +31,7 @@ SPLAT_FORCE_INLINE void lane_project(const splat_projector *projector, const lan
         activation a = activate(in, l);
         splat_ellipsoid e = lane_ellipsoid(in, l, &a);
         splat_footprint f = splat_footprint_make(projector, &e);
-        float alpha0 = a.o * a.c3 * f.kappa, rho = splat_footprint_rho(&f);
+        float alpha0 = a.o * a.c3 * projector->gain * f.kappa, rho = splat_footprint_rho(&f);
         int results_ok = is_finite(f.u) & is_finite(f.v) & is_finite(f.conic_a) & is_finite(f.conic_b) &
                          is_finite(f.conic_c) & is_finite(alpha0) & is_finite(f.a * f.c);
         int mean_ok = is_finite(in->mean[0][l]) & is_finite(in->mean[1][l]) & is_finite(in->mean[2][l]);
@@ -53,7 +53,8 @@ SPLAT_FORCE_INLINE void lane_project(const splat_projector *projector, const lan
         out->degenerate[l] = (!mean_ok) | (in_front & !ok);
         out->visible[l] = mean_ok & in_front & ok & (x0 < x1) & (y0 < y1);
 
-        float reach = splat_footprint_safe_reach(&f, 2.0f * splat_log(splat_clamp(255.0f * alpha0, 1.0f, 255.0f)));
+        float levels = splat_clamp(255.0f * alpha0, 1.0f, 255.0f * projector->gain);
+        float reach = splat_footprint_safe_reach(&f, 2.0f * splat_log(levels));
         out->reach_x[l] = sqrtf(reach * f.a);
         out->reach_y[l] = sqrtf(reach * f.c);
     }

@@ -86,6 +86,12 @@ int check_project_cache(splat_backend *backend);
  * not a CPU backend. */
 splat_backend *project_other_backend(splat_backend *backend);
 
+/* share 0: all are drawn. */
+static inline splat_dropout project_test_dropout(float share)
+{
+    return (splat_dropout){.share = share, .seed = 5, .step = 7, .first = 1, .stride = 2};
+}
+
 static inline float project_test_kernel(bool compensate)
 {
     return compensate ? 0.1f : 0.3f;

@@ -246,7 +246,7 @@ splat_status splat_cuda_fetch_rest(splat_cuda_backend *cuda, const splat_gaussia
     const bool half = g->sh_rest_half != NULL, quantized = !cache->moments[1];
     cudaStream_t stream = cuda->side_stream;
     cache_parameters P = {};
-    P.projector = splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
+    P.projector = splat_frame_projector(frame);
     P.cache = *cache;
     P.means = g->p.means;
     P.sh_dc = g->p.sh_dc;

@@ -132,7 +132,7 @@ splat_status splat_cuda_advance_rest(splat_cuda_backend *cuda, const splat_gauss
         SPLAT_TRY(splat_settle_rest_cuda(&cuda->base, &settle, error));
     deferred->active_sh_degree = g->active_sh_degree;
     rest_parameters P = parameters_of(g, deferred);
-    P.projector = splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
+    P.projector = splat_frame_projector(frame);
     P.depth = frame->depth;
     P.rgb = frame->rgb;
     P.state = splat_cuda_state_of(frame);

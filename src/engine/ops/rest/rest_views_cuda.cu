@@ -141,8 +141,7 @@ splat_status splat_cuda_settle_views(splat_cuda_backend *cuda, const splat_gauss
 
 static view_colours colours_of(const splat_frame *frame)
 {
-    const splat_projector projector =
-        splat_projector_make(&frame->camera, frame->filter.kernel_size, frame->filter.compensate, SPLAT_TILE);
+    const splat_projector projector = splat_frame_projector(frame);
     view_colours view = {frame->depth, frame->rgb, {}, splat_cuda_state_of(frame)};
     for (int k = 0; k < 3; k++) view.center[k] = projector.center[k];
     return view;

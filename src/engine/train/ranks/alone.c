@@ -53,6 +53,7 @@ static splat_status begin(splat_trainer *t, splat_step *s, splat_error *error)
 {
     SPLAT_TRY(splat_model_begin_view(t->model, &t->model->frame, s->view.camera, s->view.background, error));
     t->model->frame.hint = splat_step_hint(t, s->view.index);
+    t->model->frame.dropout = splat_step_dropout(t, s->iteration);
     return SPLAT_OK;
 }
 

@@ -191,6 +191,7 @@ static splat_status begin(splat_trainer *t, splat_step *s, splat_error *error)
     for (int r = 0; r < s->n_views; r++) {
         splat_frame *frame = splat_batch_frame(&t->shards.batch, r);
         frame->filter = splat_model_screen_filter(model);
+        frame->dropout = splat_step_dropout(t, s->first + r);
         /* project asks only whether there are offsets; the offsets are with the view's rank */
         if (t->options.ray_jitter) frame->jitter = frame->mean2d;
     }
