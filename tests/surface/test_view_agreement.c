@@ -319,7 +319,13 @@ static void near_views_replace_far_ones(void **state)
         must(splat_surface_points_weigh(&points, &error), &error);
         splat_point_cells_collect(&cells, &points);
         size_t n_large = 0;
-        for (size_t i = 0; i < points.n; i++) n_large += points.sizes[i] > 0.15f;
+        float weights[2] = {0};
+        for (size_t i = 0; i < points.n; i++) {
+            bool is_large = points.sizes[i] > 0.15f;
+            n_large += is_large;
+            weights[is_large] = points.weights[i];
+        }
+        assert_true(weights[1] == 4 * weights[0]); /* by the area, for as many views */
         assert_int_equal(points.n, 3);
         assert_int_equal(n_large, n > 2 ? 1 : 2);
         splat_surface_points_free(&points);

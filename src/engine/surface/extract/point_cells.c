@@ -80,6 +80,13 @@ static double side_of(const splat_point_cells *cells, uint64_t key)
     return ldexp(cells->side, (int)(key >> LEVEL_SHIFT));
 }
 
+/* The area of a cell, relative to one of the middle level: a point counts as much as the surface that it stands for. So
+ * the weights an area stay even where small cells end at large ones, and the reconstruction shows no step. */
+static float area_of(uint64_t key)
+{
+    return ldexpf(1, 2 * ((int)(key >> LEVEL_SHIFT) - (int)SPLAT_CELL_LEVELS / 2));
+}
+
 /* Level, place and main direction of the normal. */
 static uint64_t key_of(const splat_point_cells *cells, const splat_cell_sample *s)
 {
@@ -386,7 +393,7 @@ static void collect_part(const splat_point_cells *cells, const splat_cell_part *
             unit[k] = c->mean[3 + k] / length;
             color[k] = (uint8_t)(c->mean[6 + k] + 0.5f);
         }
-        if (points->weights) points->weights[points->n] = fminf(c->weight, MOST_WEIGHT);
+        if (points->weights) points->weights[points->n] = fminf(c->weight * area_of(c->key), MOST_WEIGHT);
         if (points->sizes) points->sizes[points->n] = (float)side_of(cells, c->key);
         splat_surface_points_add(points, c->mean, unit, color);
     }
