@@ -138,6 +138,40 @@ static void test_samples(void **state)
     splat_mesh_free(&mesh);
 }
 
+/* Far points count in their own row, and the mesh where the others are: that it lacks the background, or has a wrong
+ * one, changes nothing near by. */
+static void test_far_points(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh near = make_sphere(40, 1), both = make_sphere(40, 1);
+    splat_mesh_report_options options;
+    splat_mesh_distances d;
+    splat_reference_points points = {.cloud = make_sphere(40, 1), .names = {"plain", "far"}};
+    size_t n_near = points.cloud.n_vertices;
+    points.cloud.n_faces = 0;
+    for (int k = 0; k < 4; k++) put_vertex(&points.cloud, 90 + k, 0, 0);
+    points.subset = calloc(points.cloud.n_vertices, 1);
+    assert_non_null(points.subset);
+    memset(points.subset + n_near, 1, 4);
+    for (int k = 0; k < 3; k++) put_vertex(&both, 70, 20 * k, 20 * (k == 1)); /* a wrong hill */
+    put_face(&both, both.n_vertices - 3, both.n_vertices - 2, both.n_vertices - 1);
+    splat_mesh_report_options_init(&options);
+    options.n_samples = 4000;
+    ASSERT_OK(splat_mesh_compare(&near, &points.cloud, &points, &options, 1, &d, &error));
+    assert_int_equal(d.n_reference_samples, n_near);
+    assert_true(d.completeness[3] == 1 && d.to_mesh_max < 1e-3 && d.n_subsets == 2);
+    assert_true(d.subsets[1].completeness[3] == 0 && d.subsets[1].to_mesh_median > 80);
+    ASSERT_OK(splat_mesh_compare(&both, &near, &points, &options, 1, &d, &error));
+    assert_true(d.precision[3] == 1 && d.mesh_part < 0.1);
+    memset(points.subset, 1, points.cloud.n_vertices);
+    assert_int_equal(splat_mesh_compare(&near, &near, &points, &options, 1, &d, &error), SPLAT_ERROR_ARGUMENT);
+    free(points.subset);
+    splat_mesh_free(&points.cloud);
+    splat_mesh_free(&near);
+    splat_mesh_free(&both);
+}
+
 static void test_distances(void **state)
 {
     (void)state;
@@ -420,7 +454,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_triangle),  cmocka_unit_test(test_bvh),    cmocka_unit_test(test_samples),
-        cmocka_unit_test(test_distances), cmocka_unit_test(test_margin), cmocka_unit_test(test_figures),
+        cmocka_unit_test(test_far_points), cmocka_unit_test(test_distances), cmocka_unit_test(test_margin),
+        cmocka_unit_test(test_figures),
         cmocka_unit_test(test_command), cmocka_unit_test(test_texture),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -204,3 +204,76 @@ double splat_mesh_bvh_nearest(const splat_mesh_bvh *bvh, const double place[3], 
     if (primitive) *primitive = found;
     return sqrt(best);
 }
+
+/* ---------------------------------------------------------------- rays */
+
+/* The place at which a ray enters a box; INFINITY: not before `limit`. */
+static double enter_box(const float box[6], const double origin[3], const double inverse[3], double limit)
+{
+    double enter = 0.0, leave = limit;
+    for (int c = 0; c < 3; c++) {
+        double a = ((double)box[c] - origin[c]) * inverse[c], b = ((double)box[3 + c] - origin[c]) * inverse[c];
+        double near = a < b ? a : b, far = a < b ? b : a;
+        if (near > enter) enter = near;
+        if (far < leave) leave = far;
+    }
+    return enter <= leave ? enter : INFINITY;
+}
+
+/* Moeller and Trumbore 1997. */
+static double hit_triangle(const splat_mesh *mesh, size_t i, const double origin[3], const double direction[3])
+{
+    const uint32_t *f = mesh->faces + 3 * i;
+    const float *a = mesh->vertices + 3 * (size_t)f[0], *b = mesh->vertices + 3 * (size_t)f[1];
+    const float *c = mesh->vertices + 3 * (size_t)f[2];
+    double u[3], v[3], from_a[3], p[3], q[3];
+    for (int k = 0; k < 3; k++) {
+        u[k] = (double)b[k] - (double)a[k];
+        v[k] = (double)c[k] - (double)a[k];
+        from_a[k] = origin[k] - (double)a[k];
+    }
+    splat_cross3(direction, v, p);
+    double determinant = splat_dot3(u, p);
+    if (determinant == 0.0) return INFINITY;
+    splat_cross3(from_a, u, q);
+    double s = splat_dot3(from_a, p) / determinant, t = splat_dot3(direction, q) / determinant;
+    double place = splat_dot3(v, q) / determinant;
+    return s >= 0.0 && t >= 0.0 && s + t <= 1.0 && place > 0.0 ? place : INFINITY;
+}
+
+double splat_mesh_bvh_hit(const splat_mesh_bvh *bvh, const double origin[3], const double direction[3], double limit,
+                          uint32_t *face)
+{
+    struct { size_t node; double enter; } stack[64]; /* one entry a level, and the root */
+    double best = limit, inverse[3];
+    size_t depth = 1;
+    bool is_hit = false;
+    for (int c = 0; c < 3; c++) inverse[c] = 1.0 / direction[c];
+    stack[0].node = 1;
+    stack[0].enter = 0.0;
+    while (depth > 0) {
+        const size_t node = stack[--depth].node;
+        if (stack[depth].enter > best) continue;
+        if (node < bvh->n_leaves) {
+            double left = enter_box(bvh->boxes[2 * node], origin, inverse, best);
+            double right = enter_box(bvh->boxes[2 * node + 1], origin, inverse, best);
+            bool swap = right < left;
+            double enters[2] = {swap ? left : right, swap ? right : left};
+            for (int k = 0; k < 2; k++) { /* the nearer child on top */
+                if (isinf(enters[k])) continue;
+                stack[depth].node = 2 * node + (k ? swap : !swap);
+                stack[depth++].enter = enters[k];
+            }
+            continue;
+        }
+        for (size_t i = (node - bvh->n_leaves) * SPLAT_BVH_LEAF;
+             i < bvh->n && i < (node - bvh->n_leaves + 1) * SPLAT_BVH_LEAF; i++) {
+            double t = hit_triangle(bvh->mesh, bvh->order[i], origin, direction);
+            if (!(t < best)) continue;
+            best = t;
+            is_hit = true;
+            if (face) *face = bvh->order[i];
+        }
+    }
+    return is_hit ? best : INFINITY;
+}

@@ -22,4 +22,10 @@ void splat_mesh_bvh_free(splat_mesh_bvh *bvh);
  * near ones. Any number of threads may ask at once. */
 double splat_mesh_bvh_nearest(const splat_mesh_bvh *bvh, const double place[3], uint32_t *primitive);
 
+/* The place t at which the ray origin + t direction first meets a face, from either side, with 0 < t < limit; INFINITY
+ * if it meets none. The mesh has faces; face (NULL allowed) receives its number. Any number of threads may ask at
+ * once. */
+double splat_mesh_bvh_hit(const splat_mesh_bvh *bvh, const double origin[3], const double direction[3], double limit,
+                          uint32_t *face);
+
 #endif

@@ -122,6 +122,23 @@ static void print_distances(const splat_mesh_report *report)
             d->reference_diagonal > 0 ? 100 * d->chamfer / d->reference_diagonal : 0);
 }
 
+static void print_scan_rows(const splat_mesh_scan_row *rows, size_t n, const char *unit)
+{
+    for (size_t i = 0; i < n; i++)
+        cli_say("  %9.6g%-3s %9.4f   %9.4f   %7.4f   %8.4f   %8.4f", rows[i].threshold, unit, rows[i].precision,
+                rows[i].recall, rows[i].f_score, rows[i].invented, rows[i].hole);
+}
+
+static void print_scan(const splat_mesh_scan *s)
+{
+    cli_say("\nVirtual scan: %zu rays of %zu cameras near the photos", s->n_rays, s->n_views);
+    cli_say("  threshold    precision      recall   F-score   invented       hole");
+    print_scan_rows(s->rows, s->n_rows, "");
+    print_scan_rows(s->footprints, SPLAT_SCAN_FOOTPRINTS, " px");
+    if (s->n_far) cli_say("  background (beyond %.4g): %.4f of it right to 2 %%", s->near_limit, s->far_recall);
+    if (s->n_sky) cli_say("  sky: %.4f of it covered by the mesh", s->sky_covered);
+}
+
 /* Rooms and landscapes cannot be closed: points lost for open edges would say nothing of how good they are. */
 static void print_score(const splat_mesh_quality *q)
 {
@@ -167,6 +184,7 @@ int cmd_mesh_report(splat_line *line)
     print_quality(&report.quality);
     print_texture(&report.texture);
     if (report.reference[0]) print_distances(&report);
+    if (report.scan.n_views) print_scan(&report.scan);
     print_score(&report.quality);
     return write_files(line, &report);
 }

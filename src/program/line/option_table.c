@@ -489,6 +489,8 @@ const splat_line_option splat_line_options[] = {
     {"reference_margin", 0, NULL, MESH_REPORT, ADVANCED(INPUT), DOUBLE(mesh_report.options.reference_margin, -1, 1e6),
      "compare the mesh inside the reference's box, grown on every side by this part of its diagonal; -1: all "
      "of the mesh", NULL},
+    {"scan", 0, NULL, MESH_REPORT, BASIC(GENERAL), FLAG(mesh_report.options.scan),
+     "scan mesh and reference from near the photos (sparse/0 next to the reference): invented surface, holes", NULL},
     {"samples", 0, NULL, MESH_REPORT, BASIC(GENERAL), COUNT(mesh_report.options.n_samples, 1, 1e9),
      "points drawn on the surfaces for the distances", NULL},
     {"seed", 0, NULL, MESH_REPORT, BASIC(GENERAL), SEED(mesh_report.options.seed), "of those points", NULL},

@@ -108,7 +108,25 @@ static void summarize_subsets(const double *values, size_t n, const splat_refere
     }
 }
 
-/* Distances from points to a mesh; with subsets also those of each (NULL: none). */
+/* The subset named "far", which is the background of a landscape; -1: none. */
+static int far_subset(const splat_reference_points *points)
+{
+    for (int i = 0; points && i < SPLAT_MESH_SUBSETS; i++)
+        if (strcmp(points->names[i], "far") == 0) return i;
+    return -1;
+}
+
+/* Moves the values of points that are not far to the front; their number. */
+static size_t keep_near(double *values, size_t n, const splat_reference_points *points)
+{
+    const int far = far_subset(points);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (points->subset[i] != far) values[kept++] = values[i];
+    return kept;
+}
+
+/* Distances from points to a mesh; with subsets also those of each (NULL: none), and far points only there. */
 static splat_status measure_side(const cloud *from, const splat_mesh *to, const splat_reference_points *subsets,
                                  int threads, splat_mesh_distances *distances, side *out, splat_error *error)
 {
@@ -124,6 +142,7 @@ static splat_status measure_side(const cloud *from, const splat_mesh *to, const 
 #pragma omp parallel for schedule(dynamic, 256) num_threads(threads)
         for (size_t i = 0; i < n; i++) values[i] = splat_mesh_bvh_nearest(&bvh, from->points + 3 * i, NULL);
         if (subsets) summarize_subsets(values, n, subsets, part, distances);
+        if (far_subset(subsets) >= 0) n = keep_near(values, n, subsets);
         summarize(values, n, distances, out);
     }
     free(values);
@@ -148,6 +167,22 @@ static box box_around(const splat_mesh *reference, double margin)
         b.high[c] = (double)high[c] + margin;
     }
     return b;
+}
+
+/* The vertices of the part of a reference that is compared: all of it, or without those in the subset "far". */
+static splat_status near_part(const splat_mesh *reference, const splat_reference_points *points, splat_mesh *near,
+                              splat_error *error)
+{
+    const int far = far_subset(points);
+    const splat_mesh *from = far >= 0 && points->cloud.n_vertices ? &points->cloud : reference;
+    *near = (splat_mesh){.vertices = malloc((3 * from->n_vertices + 3) * sizeof *near->vertices)};
+    if (!near->vertices) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the points of the reference");
+    for (size_t i = 0; i < from->n_vertices; i++)
+        if (far < 0 || points->subset[i] != far)
+            memcpy(near->vertices + 3 * near->n_vertices++, from->vertices + 3 * i, 3 * sizeof *near->vertices);
+    if (near->n_vertices) return SPLAT_OK;
+    free(near->vertices);
+    return splat_fail(error, SPLAT_ERROR_ARGUMENT, "all points of the reference are far; there is nothing to compare");
 }
 
 static bool face_meets(const splat_mesh *mesh, size_t face, const box *b)
@@ -242,6 +277,7 @@ splat_status splat_mesh_compare(const splat_mesh *mesh, const splat_mesh *refere
     const splat_mesh *wanted = points && points->cloud.n_vertices ? &points->cloud : reference;
     side accuracy = {0}, completeness = {0};
     cloud on_mesh = {0}, on_reference = {0};
+    splat_mesh near;
     memset(distances, 0, sizeof *distances);
     if (mesh->n_faces == 0)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the mesh has no faces; distances need a surface");
@@ -254,11 +290,13 @@ splat_status splat_mesh_compare(const splat_mesh *mesh, const splat_mesh *refere
     if (options->n_samples < 1 || options->n_samples > 1000000000 || threads < 1)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "distances need a thread and 1 to 1,000,000,000 "
                           "samples");
-    SPLAT_TRY(choose_thresholds(reference, subsets != NULL, options, distances, error));
+    SPLAT_TRY(near_part(reference, subsets, &near, error));
+    splat_status status = choose_thresholds(&near, subsets != NULL, options, distances, error);
     double margin = options->reference_margin * distances->reference_diagonal;
-    splat_status status = options->reference_margin < 0
-                              ? draw(mesh, options, &on_mesh, error)
-                              : draw_near(mesh, reference, margin, options, &on_mesh, error);
+    if (status == SPLAT_OK)
+        status = options->reference_margin < 0 ? draw(mesh, options, &on_mesh, error)
+                                               : draw_near(mesh, &near, margin, options, &on_mesh, error);
+    free(near.vertices);
     if (status == SPLAT_OK) status = draw(wanted, options, &on_reference, error);
     if (status == SPLAT_OK) status = measure_side(&on_mesh, reference, NULL, threads, distances, &accuracy, error);
     if (status == SPLAT_OK)

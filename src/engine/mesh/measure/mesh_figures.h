@@ -56,6 +56,7 @@ typedef struct splat_mesh_report_options {
                                 else 0.25, 0.5, 1 and 2 % of the diagonal of the reference */
     const char *reference_points; /* points that a mesh ought to reach, such as those that the photos show: completeness
                                      is theirs, precision stays the reference's; NULL: the reference's own */
+    bool scan; /* also a virtual scan, with the photos' cameras in sparse/0 next to the reference, which has faces */
 } splat_mesh_report_options;
 
 /* Points of the reference that are counted apart: the property `subset` of a PLY. */
@@ -88,6 +89,33 @@ typedef struct splat_mesh_distances {
     splat_mesh_subset subsets[SPLAT_MESH_SUBSETS];
 } splat_mesh_distances;
 
+enum { SPLAT_SCAN_FOOTPRINTS = 3 };
+
+/* Parts of the rays of a scan. t: the distance of the first surface. A ray is right if both t differ by less than the
+ * threshold / max(0.2, cos), cos between ray and true surface. */
+typedef struct splat_mesh_scan_row {
+    double threshold; /* scene units, or footprints of a photo's pixel */
+    double precision; /* right, of the rays that meet the mesh */
+    double recall;    /* right, of the rays that meet a truth that 3 photos see */
+    double f_score;   /* their harmonic mean */
+    double invented;  /* the mesh is nearer by 5 thresholds, of all rays */
+    double hole;      /* it is farther by 5 thresholds or absent, of the rays that meet a truth that 3 photos see */
+} splat_mesh_scan_row;
+
+/* A truth farther than 4 median depths is the background: rows leave it out, and what the mesh has behind that. */
+typedef struct splat_mesh_scan {
+    size_t n_views;      /* 0: no scan */
+    size_t n_rays, n_near, n_seen; /* all; that meet the near truth; and that 3 photos see */
+    size_t n_mesh;       /* rays that meet the mesh */
+    size_t n_far, n_sky; /* rays to the background, and to nothing */
+    double near_limit;   /* scene units */
+    double far_recall;   /* part of the background whose t is right to 2 % */
+    double sky_covered;  /* part of the rays to nothing that meet the mesh */
+    size_t n_rows;
+    splat_mesh_scan_row rows[SPLAT_MESH_THRESHOLDS];        /* at the thresholds of the distances */
+    splat_mesh_scan_row footprints[SPLAT_SCAN_FOOTPRINTS];  /* at 1, 2 and 4 footprints */
+} splat_mesh_scan;
+
 #define SPLAT_MESH_PAGES 256
 
 /* All 0 for a mesh without texture coordinates. */
@@ -107,6 +135,7 @@ typedef struct splat_mesh_report {
     splat_mesh_distances distances;
     uint64_t seed;
     splat_mesh_texture texture;
+    splat_mesh_scan scan;
 } splat_mesh_report;
 
 #endif

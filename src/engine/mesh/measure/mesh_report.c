@@ -8,6 +8,7 @@
 #include "io/tensorboard.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh/measure/mesh_distance.h"
+#include "mesh/measure/mesh_scan.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -37,6 +38,23 @@ static splat_status read_points(const splat_mesh_report_options *options, const 
                               : splat_reference_points_read_subsets(options->reference, points, error);
 }
 
+/* With the thresholds of the distances. */
+static splat_status scan(const splat_context *context, const splat_mesh *mesh, const splat_mesh *reference,
+                         const splat_mesh_report_options *options, splat_mesh_report *report, splat_error *error)
+{
+    const splat_mesh_distances *d = &report->distances;
+    splat_scan_photo *photos;
+    size_t n_photos;
+    if (reference->n_faces == 0)
+        return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, options->reference, SPLAT_NO_OFFSET,
+                             "a scan needs a reference with faces");
+    SPLAT_TRY(splat_scan_photos_read(options->reference, &photos, &n_photos, error));
+    splat_status status = splat_mesh_scan_make(mesh, reference, photos, n_photos, d->thresholds, d->n_thresholds,
+                                               options->seed, context->threads, &report->scan, error);
+    free(photos);
+    return status;
+}
+
 static splat_status compare(const splat_context *context, const splat_mesh *mesh,
                             const splat_mesh_report_options *options, splat_mesh_report *report, splat_error *error)
 {
@@ -48,6 +66,7 @@ static splat_status compare(const splat_context *context, const splat_mesh *mesh
     splat_status status = read_points(options, &reference, &points, error);
     if (status == SPLAT_OK)
         status = splat_mesh_compare(mesh, &reference, &points, options, context->threads, &report->distances, error);
+    if (status == SPLAT_OK && options->scan) status = scan(context, mesh, &reference, options, report, error);
     splat_reference_points_free(&points);
     splat_mesh_free(&reference);
     return status;
@@ -90,6 +109,8 @@ splat_status splat_mesh_report_make(const splat_context *context, const char *pa
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`reference_points` tell what a mesh ought to reach; `reference` is needed too: the surface "
                           "that it may be on, or the same file again");
+    if (options->scan && !options->reference)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a scan needs a reference: the true surface");
     SPLAT_TRY(splat_mesh_read(path, &mesh, error));
     if (mesh.n_faces == 0) {
         splat_mesh_free(&mesh);
@@ -117,7 +138,7 @@ typedef struct figure {
     double value;
 } figure;
 
-enum { MAX_FIGURES = 96 };
+enum { MAX_FIGURES = 128 };
 
 typedef struct figure_list {
     figure items[MAX_FIGURES];
@@ -215,6 +236,20 @@ static void add_texture(figure_list *list, const splat_mesh_texture *t)
     add(list, "Texture", "texel_density", REAL, t->texel_density);
 }
 
+static void add_scan(figure_list *list, const splat_mesh_scan *s)
+{
+    add(list, "Scan", "n_views", COUNT, (double)s->n_views);
+    add(list, "Scan", "n_rays", COUNT, (double)s->n_rays);
+    add(list, "Scan", "n_near", COUNT, (double)s->n_near);
+    add(list, "Scan", "n_seen", COUNT, (double)s->n_seen);
+    add(list, "Scan", "n_mesh", COUNT, (double)s->n_mesh);
+    add(list, "Scan", "n_far", COUNT, (double)s->n_far);
+    add(list, "Scan", "n_sky", COUNT, (double)s->n_sky);
+    add(list, "Scan", "near_limit", REAL, s->near_limit);
+    add(list, "Scan", "far_recall", REAL, s->far_recall);
+    add(list, "Scan", "sky_covered", REAL, s->sky_covered);
+}
+
 static void list_figures(const splat_mesh_report *report, figure_list *list)
 {
     list->n = 0;
@@ -223,6 +258,7 @@ static void list_figures(const splat_mesh_report *report, figure_list *list)
     add_shape(list, &report->quality);
     if (report->texture.has_coordinates) add_texture(list, &report->texture);
     if (report->reference[0]) add_distances(list, &report->distances);
+    if (report->scan.n_views) add_scan(list, &report->scan);
 }
 
 /* ---------------------------------------------------------------- JSON */
@@ -268,6 +304,16 @@ static json_t *subsets_json(const splat_mesh_distances *d)
     return rows;
 }
 
+static json_t *scan_rows_json(const splat_mesh_scan_row *rows, size_t n)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n; i++)
+        splat_json_append(&list, json_pack("{s:f, s:f, s:f, s:f, s:f, s:f}", "threshold", rows[i].threshold,
+                                           "precision", rows[i].precision, "recall", rows[i].recall, "f_score",
+                                           rows[i].f_score, "invented", rows[i].invented, "hole", rows[i].hole));
+    return list;
+}
+
 /* NULL values are memory that ran out; jansson refuses them, and the count of members tells. */
 static json_t *report_json(const splat_mesh_report *report)
 {
@@ -295,6 +341,13 @@ static json_t *report_json(const splat_mesh_report *report)
             sound = json_object_set_new(reference, "subsets", subsets_json(&report->distances)) == 0 && sound;
         sound = json_object_set_new(reference, "seed", json_integer((json_int_t)report->seed)) == 0 && sound;
         sound = json_object_set_new(reference, "thresholds", thresholds_json(&report->distances)) == 0 && sound;
+    }
+    if (report->scan.n_views) {
+        const splat_mesh_scan *s = &report->scan;
+        json_t *object = json_object_get(root, "Scan");
+        sound = json_object_set_new(object, "thresholds", scan_rows_json(s->rows, s->n_rows)) == 0 && sound;
+        sound = json_object_set_new(object, "footprints", scan_rows_json(s->footprints, SPLAT_SCAN_FOOTPRINTS)) == 0 &&
+                sound;
     }
     if (sound) return root;
     json_decref(root);
@@ -327,6 +380,15 @@ splat_status splat_mesh_report_write_tensorboard(const splat_mesh_report *report
     for (size_t i = 0; i < list.n; i++) {
         snprintf(tag, sizeof tag, "Mesh/%s/%s", list.items[i].group, list.items[i].name);
         splat_tensorboard_add_scalar(writer, tag, step, list.items[i].value);
+    }
+    for (size_t i = 0; report->scan.n_views && i < report->scan.n_rows; i++) {
+        const splat_mesh_scan_row *row = &report->scan.rows[i];
+        const double values[5] = {row->precision, row->recall, row->f_score, row->invented, row->hole};
+        static const char *const names[5] = {"precision", "recall", "f_score", "invented", "hole"};
+        for (int k = 0; k < 5; k++) {
+            snprintf(tag, sizeof tag, "Mesh/Scan/%s_%zu", names[k], i + 1);
+            splat_tensorboard_add_scalar(writer, tag, step, values[k]);
+        }
     }
     const splat_mesh_distances *d = &report->distances;
     for (size_t i = 0; report->reference[0] && i < d->n_thresholds; i++) {
