@@ -84,6 +84,8 @@ typedef struct plane_edge {
     uint32_t own, other; /* pixels of them */
 } plane_edge;
 
+typedef struct plane_surface plane_surface;
+
 #define PLANE_BOUND 64u /* seeds of a ball */
 
 typedef struct plane_view {
@@ -93,6 +95,9 @@ typedef struct plane_view {
     float (*balls)[4]; /* around every PLANE_BOUND of the seeds: centre and radius; plane_pool_bound */
     plane_hypothesis *hypotheses;
     plane_edge *edges;
+    plane_surface *surfaces; /* [n_segments] plane_choose.c */
+    uint16_t *shade; /* [3][shade_height][shade_width] the photo, low-passed: plane_shade.c */
+    int shade_width, shade_height, shade_side; /* side: of its pixels, in pixels of the map */
     uint32_t n_segments, n_seeds, n_hypotheses, n_edges;
 } plane_view;
 
@@ -183,6 +188,13 @@ static inline float plane_depth(const splat_camera *c, const plane_fit *fit, siz
 {
     return plane_faces(c, fit) ? plane_depth_of_either_side(c, fit, pixel) : INFINITY;
 }
+/* False if planes leave most of a segment empty. A plain segment has no edge inside at which a plane could end; planes
+ * that do, as a ground in front of the sky, do not belong to it. */
+static inline bool plane_segment_has_planes(const plane_segment *segment)
+{
+    return segment->n_taken >= 0.5 * segment->n_pixels;
+}
+
 /* True if a good part of a segment has no plane. */
 static inline bool plane_segment_is_open(const plane_segment *segment)
 {

@@ -1,6 +1,7 @@
 /* The plain parts of a photo: connected pixels whose gradient is within the photo's noise, and that have no texture. */
 #include "surface/planes/plane_segments.h"
 
+#include "surface/planes/plane_choose.h"
 #include "surface/planes/plane_parts.h"
 
 #include "math/camera.h"
@@ -48,6 +49,8 @@ void plane_view_free(plane_view *view)
     free(view->balls);
     free(view->hypotheses);
     free(view->edges);
+    free(view->shade);
+    plane_surfaces_free(view);
     memset(view, 0, sizeof *view);
 }
 

@@ -11,14 +11,17 @@
 #include "scene/scene.h"
 #include "surface/extract/extraction.h"
 #include "surface/planes/plane_assign.h"
+#include "surface/planes/plane_choose.h"
 #include "surface/planes/plane_creases.h"
 #include "surface/planes/plane_fit.h"
+#include "surface/planes/plane_gains.h"
 #include "surface/planes/plane_lines.h"
 #include "surface/planes/plane_merge.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_pool.h"
 #include "surface/planes/plane_seeds.h"
 #include "surface/planes/plane_segments.h"
+#include "surface/planes/plane_shade.h"
 #include "surface/planes/plane_votes.h"
 
 #include <stdlib.h>
@@ -26,7 +29,6 @@
 
 #define ROUNDS 3       /* at most, in which planes say more of each other */
 #define MOSTLY 0.5     /* of the plain pixels: where so many have a plane, rounds cost little and all are made; else */
-#define LEAST_TAKEN 0.5 /* of a segment's pixels, by its planes */
 #define LEAST_GAIN 0.005 /* a round that brought a plane to less than this part of them is the last */
 #define STRIDE 4       /* of pixels that vote, both ways: every second one makes the same planes */
 #define RIM 4          /* pixels around what a plane has that may lie on it, too */
@@ -41,6 +43,9 @@ typedef struct finder {
     size_t n_planes;
     int threads;
     plane_votes votes;
+    const plane_shade *shade;
+    float noise;            /* of the photos on a surface that is right, in levels */
+    uint64_t n_smooth;      /* pixels that took a smooth surface */
     uint64_t *taken;        /* [PLANE_MAX_PLANES + 1] pixels that took a plane; last: plain ones */
 } finder;
 
@@ -108,6 +113,7 @@ static splat_status analyse(finder *f, size_t number, plane_work *work, splat_er
     uint16_t edge;
     SPLAT_TRY(f->options->photo(f->options->photo_user, number, work->rgb, error));
     SPLAT_TRY(keep_gray(map, work->rgb, error));
+    SPLAT_TRY(plane_shade_make(&map->camera, work->rgb, view, error));
     SPLAT_TRY(plane_segments_make(&map->camera, work, view, &edge, error));
     SPLAT_TRY(plane_seeds_make(map, work, edge, view, error));
     return plane_hypotheses_make(&map->camera, view, (uint32_t)number, f->options->seed, error);
@@ -130,6 +136,17 @@ static void set_pixel(finder *f, splat_view_map *map, size_t p, size_t plane)
     map->alpha[p] = SPLAT_VIEW_MAP_PLANE;
     for (int k = 0; k < 3; k++) towards += fit->normal[k] * (double)map->camera.center[k];
     for (int k = 0; k < 3; k++) normal[k] = (float)(towards < 0 ? -fit->normal[k] : fit->normal[k]);
+    splat_normal_encode(normal, map->normal + 2 * p);
+}
+
+/* is_known: by the photos, not by what is around. */
+static void set_smooth(splat_view_map *map, size_t p, const plane_slant *slant, bool is_known)
+{
+    float normal[3];
+    plane_shade_normal(&map->camera, slant, (float)(p % (size_t)map->camera.width) + 0.5f,
+                       (float)(p / (size_t)map->camera.width) + 0.5f, normal);
+    map->depth[p] = 1 / slant->q;
+    map->alpha[p] = is_known ? SPLAT_VIEW_MAP_PLANE : SPLAT_VIEW_MAP_PLAIN;
     splat_normal_encode(normal, map->normal + 2 * p);
 }
 
@@ -164,26 +181,33 @@ static void write_rim(finder *f, splat_view_map *map, plane_work *work)
     }
 }
 
-/* False if planes leave most of a segment empty. A plain segment has no edge inside at which a plane could end; planes
- * that do, as a ground in front of the sky, do not belong to it. */
-static bool has_planes(const plane_segment *segment)
-{
-    return segment->n_taken >= LEAST_TAKEN * segment->n_pixels;
-}
-
 static splat_status write(finder *f, size_t number, plane_work *work, splat_error *error)
 {
     (void)error;
     splat_view_map *map = &f->maps->views[number];
     plane_view *view = &f->views[number];
     size_t n = splat_camera_pixels(&map->camera);
-    uint64_t taken[PLANE_MAX_PLANES + 1] = {0};
+    uint64_t taken[PLANE_MAX_PLANES + 1] = {0}, n_smooth = 0;
     for (size_t p = 0; p < n; p++) {
         uint32_t label = view->labels[p], slot = label >> PLANE_LABEL_SHIFT;
         const plane_segment *segment = &view->segments[label ? (label & PLANE_LABEL_SEGMENT) - 1 : 0];
+        plane_slant slant;
         work->component[p] = label ? -2 : -1;
         if (label) taken[PLANE_MAX_PLANES]++;
-        if (label && !has_planes(segment)) slot = 0;
+        if (label && !plane_segment_has_planes(segment)) slot = 0;
+        uint16_t chosen = 0;
+        int choice = label ? plane_choice_at(&map->camera, view, p, &slant, &chosen) : PLANE_CHOICE_KEEP;
+        if (choice >= PLANE_CHOICE_SMOOTH) {
+            set_smooth(map, p, &slant, choice == PLANE_CHOICE_SMOOTH);
+            n_smooth++;
+            continue;
+        }
+        if (choice < PLANE_CHOICE_KEEP) {
+            work->component[p] = chosen;
+            set_pixel(f, map, p, chosen);
+            taken[chosen]++;
+            continue;
+        }
         if (label && !slot && map->depth[p] > 0) map->alpha[p] = SPLAT_VIEW_MAP_PLAIN;
         if (!slot) continue;
         size_t plane = segment->planes[slot - 1];
@@ -193,8 +217,26 @@ static splat_status write(finder *f, size_t number, plane_work *work, splat_erro
     }
     write_rim(f, map, work);
 #pragma omp critical(splat_planes)
-    for (size_t i = 0; i <= PLANE_MAX_PLANES; i++) f->taken[i] += taken[i];
+    {
+        for (size_t i = 0; i <= PLANE_MAX_PLANES; i++) f->taken[i] += taken[i];
+        f->n_smooth += n_smooth;
+    }
     return SPLAT_OK;
+}
+
+static splat_status choose(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)work;
+    return plane_choose(f->shade, f->planes, f->n_planes, f->noise, (uint32_t)number, error);
+}
+
+static splat_status choose_all(finder *f, splat_error *error)
+{
+    const plane_shade shade = {f->maps, f->views};
+    f->shade = &shade;
+    SPLAT_TRY(plane_gains_apply(&shade, f->planes, f->threads, f->views, error));
+    SPLAT_TRY(plane_gains_noise(&shade, f->planes, f->threads, &f->noise, error));
+    return for_views(f, choose, error);
 }
 
 /* ---------------------------------------------------------------- what the first planes say of the others */
@@ -277,6 +319,7 @@ static splat_status find(finder *f, splat_error *error)
         SPLAT_TRY(look_again(f, error));
     }
     SPLAT_TRY(plane_creases_refine(f->maps, f->views, f->planes, f->n_planes, error));
+    SPLAT_TRY(choose_all(f, error));
     return for_views(f, write, error);
 }
 
@@ -287,6 +330,7 @@ static splat_status report(const finder *f, splat_planes_info *info, splat_error
     if (!info->planes) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a list of planes");
     info->n = f->n_planes;
     info->n_plain = f->taken[PLANE_MAX_PLANES];
+    info->n_smooth = f->n_smooth;
     for (size_t i = 0; i < f->n_planes; i++) {
         const plane_global *from = &f->planes[i];
         splat_plane *to = &info->planes[i];
@@ -374,10 +418,12 @@ splat_status splat_surface_planes_apply(splat_scene *scene, const splat_mesh_ext
     uint64_t n_pixels = 0;
     for (size_t i = 0; i < maps->n; i++)
         n_pixels += (uint64_t)maps->views[i].camera.width * (uint64_t)maps->views[i].camera.height;
+    double plain = (double)(info.n_plain ? info.n_plain : 1);
     splat_log(scene->context, SPLAT_LOG_NOTICE,
-              "%zu planes: %.1f %% of the photos' pixels are plain, and %.1f %% of those lie on a plane", info.n,
-              100.0 * (double)info.n_plain / (double)(n_pixels ? n_pixels : 1),
-              100.0 * (double)info.n_pixels / (double)(info.n_plain ? info.n_plain : 1));
+              "%zu planes: %.1f %% of the photos' pixels are plain, %.1f %% of those lie on a plane and %.1f %% on a "
+              "smooth surface",
+              info.n, 100.0 * (double)info.n_plain / (double)(n_pixels ? n_pixels : 1),
+              100.0 * (double)info.n_pixels / plain, 100.0 * (double)info.n_smooth / plain);
     splat_planes_info_free(&info);
     return SPLAT_OK;
 }

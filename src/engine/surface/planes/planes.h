@@ -1,7 +1,7 @@
 /* Planes of plain regions of the photos. The pixels of a painted wall have no information about its depth: a splat
  * has there any shape that renders the same. The rim of the wall, and things that hang on it, do have it. Planes are
  * fitted to those places over all views, and the depth of plain pixels that a plane bounds becomes the plane's
- * (docs/method.md). */
+ * (docs/method.md). Where no plane explains the photos, a smooth surface takes its place. */
 #ifndef SPLAT_SURFACE_PLANES_H
 #define SPLAT_SURFACE_PLANES_H
 
@@ -29,11 +29,12 @@ typedef struct splat_planes_info {
     splat_plane *planes; /* [n] */
     size_t n;
     uint64_t n_plain, n_pixels; /* plain pixels of all views, and those that have a plane now */
+    uint64_t n_smooth;          /* of the plain pixels those that lie on a smooth surface now */
 } splat_planes_info;
 
-/* Replaces depth and normals of the plain pixels of `maps` for which a plane is found. The bytes do not depend on
- * threads. *info is the caller's to free. Errors: MEMORY and those of `photo`; then the maps are of no use and there is
- * nothing to free. */
+/* Replaces depth and normals of the plain pixels of `maps` for which a plane or a smooth surface is found. The bytes do
+ * not depend on threads. *info is the caller's to free. Errors: MEMORY and those of `photo`; then the maps are of no
+ * use and there is nothing to free. */
 splat_status splat_planes_find(splat_view_maps *maps, const splat_planes_options *options, splat_planes_info *info,
                                splat_error *error);
 void splat_planes_info_free(splat_planes_info *info);

@@ -1,0 +1,30 @@
+/* The photos choose what each place of a plain segment shows: one of its planes, a smooth surface, or what the splat
+ * has there. */
+#ifndef SPLAT_SURFACE_PLANE_CHOOSE_H
+#define SPLAT_SURFACE_PLANE_CHOOSE_H
+
+#include "surface/planes/plane_smooth.h"
+
+#define PLANE_CANDIDATES 8 /* planes of a segment: first those that it is labelled with */
+
+/* The choice of a cell of a segment: the plane with this number; KEEP: as it is labelled; SMOOTH: the smooth surface,
+ * where the photos tell it; GUESS: the same, where only what is around tells it. */
+enum { PLANE_CHOICE_KEEP = PLANE_CANDIDATES, PLANE_CHOICE_SMOOTH, PLANE_CHOICE_GUESS };
+
+/* The choices about a segment; cells are those between the nodes of `smooth`. */
+struct plane_surface {
+    plane_smooth smooth;
+    uint8_t *choices; /* [smooth.height - 1][smooth.width - 1]; NULL: nothing was asked */
+    uint16_t planes[PLANE_CANDIDATES];
+};
+
+/* Makes view->surfaces of one view; noise: plane_gains_noise. */
+splat_status plane_choose(const plane_shade *shade, const plane_global *planes, size_t n_planes, float noise,
+                          uint32_t number, splat_error *error);
+void plane_surfaces_free(plane_view *view);
+/* Returns what a pixel of a segment shows: PLANE_CHOICE_KEEP, a smooth surface, which is *slant, or else the plane
+ * *plane. */
+int plane_choice_at(const splat_camera *camera, const plane_view *view, size_t pixel, plane_slant *slant,
+                    uint16_t *plane);
+
+#endif

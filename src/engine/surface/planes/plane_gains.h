@@ -1,0 +1,15 @@
+/* How bright each photo is against the others, and how much photos differ on a surface that is right. */
+#ifndef SPLAT_SURFACE_PLANE_GAINS_H
+#define SPLAT_SURFACE_PLANE_GAINS_H
+
+#include "surface/planes/plane_shade.h"
+
+/* Makes the photos of all views equally bright (plane_shade_even), as places on planes and on textures say. Where they
+ * are so already, nothing changes, as an estimate is less exact than that. Does not depend on threads. */
+splat_status plane_gains_apply(const plane_shade *shade, const plane_global *planes, int threads, plane_view *views,
+                               splat_error *error);
+/* The residual that a twentieth of the places on planes have at most, in levels. */
+splat_status plane_gains_noise(const plane_shade *shade, const plane_global *planes, int threads, float *noise,
+                               splat_error *error);
+
+#endif

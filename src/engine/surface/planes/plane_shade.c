@@ -1,0 +1,263 @@
+/* Small photos, and their residual on a hypothesis of a surface. */
+#include "surface/planes/plane_shade.h"
+
+#include "surface/planes/plane_parts.h"
+
+#include "math/camera.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define SMALL_SIDE 180    /* pixels of the longer side of a small photo, about */
+#define WINDOW 1          /* samples on each side of the middle, both ways */
+#define SPACING 3.0f      /* pixels of the small photo between samples */
+#define LEAST_SAMPLES 2   /* of a window */
+#define LEAST_COSINE 0.3f /* 60 degrees */
+#define HIDDEN 0.85f      /* of the depth: what is nearer hides the place, */
+#define BEST_PART 0.6f    /* of the views: others may be hidden, or show gloss */
+#define DARK 8.0f         /* levels between these tell how bright a photo is */
+#define BRIGHT 247.0f
+#define LEVEL 64          /* of a small photo: a level of 255 */
+
+int plane_shade_side(const splat_camera *camera)
+{
+    int longer = camera->width > camera->height ? camera->width : camera->height;
+    int side = (longer + SMALL_SIDE / 2) / SMALL_SIDE;
+    return side > 1 ? side : 1;
+}
+
+static int clamp(int x, int n)
+{
+    return x < 0 ? 0 : x >= n ? n - 1 : x;
+}
+
+/* Binomial weights 1 4 6 4 1 along n numbers, `step` apart. */
+static void blur(const float *from, float *to, int n, size_t step)
+{
+    for (int i = 0; i < n; i++)
+        to[(size_t)i * step] = (6 * from[(size_t)i * step] +
+                                4 * (from[(size_t)clamp(i - 1, n) * step] + from[(size_t)clamp(i + 1, n) * step]) +
+                                from[(size_t)clamp(i - 2, n) * step] + from[(size_t)clamp(i + 2, n) * step]) / 16;
+}
+
+splat_status plane_shade_make(const splat_camera *camera, const uint8_t *rgb, plane_view *view, splat_error *error)
+{
+    int side = plane_shade_side(camera), width = camera->width / side, height = camera->height / side;
+    if (width < 1) width = 1;
+    if (height < 1) height = 1;
+    size_t n = (size_t)width * (size_t)height;
+    float *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b);
+    view->shade = malloc(3 * n * sizeof *view->shade);
+    if (!a || !b || !view->shade) {
+        free(a);
+        free(b);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a photo of %d x %d", width, height);
+    }
+    for (size_t k = 0; k < 3; k++) {
+        for (int y = 0; y < height; y++)
+            for (int x = 0; x < width; x++) {
+                uint32_t sum = 0, count = 0;
+                for (int j = y * side; j < (y + 1) * side && j < camera->height; j++)
+                    for (int i = x * side; i < (x + 1) * side && i < camera->width; i++, count++)
+                        sum += rgb[3 * ((size_t)j * (size_t)camera->width + (size_t)i) + k];
+                a[(size_t)y * (size_t)width + (size_t)x] = (float)sum / (float)count;
+            }
+        for (int y = 0; y < height; y++) blur(a + (size_t)y * (size_t)width, b + (size_t)y * (size_t)width, width, 1);
+        for (int x = 0; x < width; x++) blur(b + x, a + x, height, (size_t)width);
+        for (size_t i = 0; i < n; i++) view->shade[k * n + i] = (uint16_t)(a[i] * LEVEL + 0.5f);
+    }
+    view->shade_width = width;
+    view->shade_height = height;
+    view->shade_side = side;
+    free(a);
+    free(b);
+    return SPLAT_OK;
+}
+
+void plane_shade_even(plane_view *view, const float gains[3])
+{
+    size_t n = (size_t)view->shade_width * (size_t)view->shade_height;
+    for (size_t i = 0; i < n; i++) {
+        float sum = 0;
+        for (size_t k = 0; k < 3; k++) sum += gains[k] * (float)view->shade[k * n + i];
+        view->shade[i] = (uint16_t)fminf(sum / 3 + 0.5f, UINT16_MAX);
+    }
+}
+
+/* A channel of the small photo at (x, y) of the map's picture, in levels. */
+static float level_at(const plane_view *view, size_t channel, float x, float y)
+{
+    float side = (float)view->shade_side, u = x / side - 0.5f, v = y / side - 0.5f;
+    int w = view->shade_width, h = view->shade_height;
+    u = fminf(fmaxf(u, 0), (float)(w - 1));
+    v = fminf(fmaxf(v, 0), (float)(h - 1));
+    int i = (int)u, j = (int)v;
+    if (i > w - 2) i = w > 1 ? w - 2 : 0;
+    if (j > h - 2) j = h > 1 ? h - 2 : 0;
+    u -= (float)i;
+    v -= (float)j;
+    const uint16_t *p = view->shade + channel * (size_t)w * (size_t)h + (size_t)j * (size_t)w + (size_t)i;
+    size_t right = w > 1, down = h > 1 ? (size_t)w : 0;
+    return (((float)p[0] * (1 - u) + (float)p[right] * u) * (1 - v) +
+            ((float)p[down] * (1 - u) + (float)p[down + right] * u) * v) / LEVEL;
+}
+
+bool plane_shade_slant(const splat_camera *c, const plane_fit *fit, float x, float y, plane_slant *slant)
+{
+    double ray[3], distance = plane_distance_of_camera(c, fit), along = 0, right = 0, down = 0;
+    if (!plane_faces(c, fit)) return false;
+    plane_ray(c, (double)x, (double)y, ray);
+    for (int k = 0; k < 3; k++) {
+        along += fit->normal[k] * ray[k];
+        right += fit->normal[k] * (double)c->rotation[k] / (double)c->fx;
+        down += fit->normal[k] * (double)c->rotation[3 + k] / (double)c->fy;
+    }
+    *slant = (plane_slant){(float)(along / distance), (float)(right / distance), (float)(down / distance)};
+    return slant->q > 1e-9f && slant->q < 1e6f;
+}
+
+bool plane_shade_slant_of_map(const splat_view_map *map, size_t pixel, plane_slant *slant)
+{
+    const splat_camera *c = &map->camera;
+    float normal[3], place[3], z = map->depth[pixel];
+    plane_fit fit = {0};
+    if (!(z > 0)) return false;
+    float x = (float)(pixel % (size_t)c->width) + 0.5f, y = (float)(pixel / (size_t)c->width) + 0.5f;
+    splat_normal_decode(map->normal + 2 * pixel, normal);
+    splat_camera_unproject(c, x, y, z, place);
+    for (int k = 0; k < 3; k++) {
+        fit.normal[k] = (double)normal[k];
+        fit.offset += (double)normal[k] * (double)place[k];
+    }
+    return plane_shade_slant(c, &fit, x, y, slant);
+}
+
+void plane_shade_normal(const splat_camera *c, const plane_slant *slant, float x, float y, float normal[3])
+{
+    float a = slant->right * c->fx, b = slant->down * c->fy;
+    const float local[3] = {-a, -b, -(slant->q - slant->right * (x - c->cx) - slant->down * (y - c->cy))};
+    float length = sqrtf(local[0] * local[0] + local[1] * local[1] + local[2] * local[2]);
+    for (int k = 0; k < 3; k++)
+        normal[k] = (c->rotation[k] * local[0] + c->rotation[3 + k] * local[1] + c->rotation[6 + k] * local[2]) /
+                    length;
+}
+
+/* False where something is known to stand before the place. */
+static bool is_clear(const plane_shade *shade, uint32_t v, const float image[3])
+{
+    const splat_view_map *map = &shade->maps->views[v];
+    size_t p = (size_t)image[1] * (size_t)map->camera.width + (size_t)image[0];
+    return shade->views[v].labels[p] || !(map->depth[p] > 0 && map->depth[p] < HIDDEN * image[2]);
+}
+
+static bool sees(const plane_shade *shade, uint32_t v, const float place[3], const float normal[3])
+{
+    const splat_view_map *map = &shade->maps->views[v];
+    float image[3], toward = 0, length = 0;
+    for (int k = 0; k < 3; k++) {
+        float d = map->camera.center[k] - place[k];
+        toward += d * normal[k];
+        length += d * d;
+    }
+    if (!(toward > 0 && toward * toward > LEAST_COSINE * LEAST_COSINE * length)) return false;
+    if (!splat_camera_project(&map->camera, place, image)) return false;
+    return is_clear(shade, v, image);
+}
+
+void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_site *site)
+{
+    const splat_camera *c = &shade->maps->views[site->view].camera;
+    uint32_t n = 0, seeing[1024];
+    float place[3], normal[3];
+    splat_camera_unproject(c, site->x, site->y, 1 / slant->q, place);
+    plane_shade_normal(c, slant, site->x, site->y, normal);
+    for (uint32_t v = 0; v < shade->maps->n && n < 1024; v++)
+        if (v != site->view && sees(shade, v, place, normal)) seeing[n++] = v;
+    const uint32_t most = PLANE_SHADE_VIEWS - 1;
+    site->views[0] = site->view;
+    site->n_views = 1;
+    if (n <= most)
+        for (uint32_t i = 0; i < n; i++) site->views[site->n_views++] = seeing[i];
+    else
+        for (uint32_t i = 0; i < most; i++) site->views[site->n_views++] = seeing[(uint64_t)i * n / most];
+}
+
+/* Mean deviation of the best part from the median; values are sorted. */
+static float spread(float *values, uint32_t n)
+{
+    for (uint32_t i = 1; i < n; i++) {
+        float value = values[i];
+        uint32_t at = i;
+        for (; at > 0 && values[at - 1] > value; at--) values[at] = values[at - 1];
+        values[at] = value;
+    }
+    float median = n % 2 ? values[n / 2] : 0.5f * (values[n / 2 - 1] + values[n / 2]), sum = 0;
+    uint32_t low = 0, high = n, keep = (uint32_t)ceilf(BEST_PART * (float)n);
+    while (high - low > keep) {
+        if (median - values[low] > values[high - 1] - median) low++;
+        else high--;
+    }
+    for (uint32_t i = low; i < high; i++) sum += fabsf(values[i] - median);
+    return sum / (float)keep;
+}
+
+float plane_shade_residual(const plane_shade *shade, const plane_site *site, const plane_slant *slant)
+{
+    const splat_view_map *map = &shade->maps->views[site->view];
+    const plane_view *own = &shade->views[site->view];
+    const splat_camera *c = &map->camera;
+    float step = SPACING * (float)own->shade_side, sum = 0;
+    uint32_t n_samples = 0;
+    if (site->n_views < PLANE_SHADE_LEAST) return INFINITY;
+    uint16_t segment = own->labels[splat_view_map_pixel(map, (int)site->x, (int)site->y)] & PLANE_LABEL_SEGMENT;
+    for (int j = -WINDOW; j <= WINDOW; j++)
+        for (int i = -WINDOW; i <= WINDOW; i++) {
+            float dx = (float)i * step, dy = (float)j * step, x = site->x + dx, y = site->y + dy;
+            float q = slant->q + dx * slant->right + dy * slant->down, place[3], values[PLANE_SHADE_VIEWS];
+            uint32_t n = 0;
+            if (!(x >= 0 && y >= 0 && x < (float)c->width && y < (float)c->height && q > 0.2f * slant->q)) continue;
+            if ((own->labels[(size_t)y * (size_t)c->width + (size_t)x] & PLANE_LABEL_SEGMENT) != segment) continue;
+            splat_camera_unproject(c, x, y, 1 / q, place);
+            values[n++] = level_at(own, 0, x, y);
+            for (uint32_t k = 1; k < site->n_views; k++) {
+                uint32_t v = site->views[k];
+                float image[3];
+                if (!splat_camera_project(&shade->maps->views[v].camera, place, image)) continue;
+                values[n++] = level_at(&shade->views[v], 0, image[0], image[1]);
+            }
+            if (n < PLANE_SHADE_LEAST) continue;
+            sum += spread(values, n);
+            n_samples++;
+        }
+    return n_samples >= LEAST_SAMPLES ? sum / (float)n_samples : INFINITY;
+}
+
+float plane_shade_residual_at(const plane_shade *shade, uint32_t view, float x, float y, float q)
+{
+    float place[3], image[3], values[PLANE_SHADE_VIEWS];
+    uint32_t n = 0, n_views = (uint32_t)shade->maps->n, step = (n_views + 63) / 64;
+    splat_camera_unproject(&shade->maps->views[view].camera, x, y, 1 / q, place);
+    values[n++] = level_at(&shade->views[view], 0, x, y);
+    for (uint32_t v = view % step; v < n_views && n < PLANE_SHADE_VIEWS; v += step)
+        if (v != view && splat_camera_project(&shade->maps->views[v].camera, place, image) && is_clear(shade, v, image))
+            values[n++] = level_at(&shade->views[v], 0, image[0], image[1]);
+    return n < PLANE_SHADE_LEAST ? INFINITY : spread(values, n);
+}
+
+uint32_t plane_shade_levels(const plane_shade *shade, const plane_site *site, const plane_slant *slant, size_t channel,
+                            uint32_t views[PLANE_SHADE_VIEWS], float levels[PLANE_SHADE_VIEWS])
+{
+    float place[3];
+    uint32_t n = 0;
+    splat_camera_unproject(&shade->maps->views[site->view].camera, site->x, site->y, 1 / slant->q, place);
+    for (uint32_t k = 0; k < site->n_views; k++) {
+        uint32_t v = site->views[k];
+        float image[3] = {site->x, site->y};
+        if (k > 0 && !splat_camera_project(&shade->maps->views[v].camera, place, image)) continue;
+        float level = level_at(&shade->views[v], channel, image[0], image[1]);
+        if (!(level > DARK && level < BRIGHT)) continue;
+        views[n] = v;
+        levels[n++] = level;
+    }
+    return n;
+}

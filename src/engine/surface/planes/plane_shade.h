@@ -1,0 +1,52 @@
+/* Shading: a plain surface has nearly the same colour from all sides, so the low-passed photos of many views, compared
+ * on a hypothesis of the surface, tell where it is (docs/method.md). */
+#ifndef SPLAT_SURFACE_PLANE_SHADE_H
+#define SPLAT_SURFACE_PLANE_SHADE_H
+
+#include "surface/planes/plane_parts.h"
+
+#define PLANE_SHADE_VIEWS 24 /* that one place is compared in, at most */
+#define PLANE_SHADE_LEAST 4  /* and at least */
+
+/* The photos of all views, and what may stand before a place in them. */
+typedef struct plane_shade {
+    const splat_view_maps *maps;
+    const plane_view *views;
+} plane_shade;
+
+/* A hypothesis at a place of a view's picture: inverse depth q, and what it gains a pixel to the right and down. */
+typedef struct plane_slant {
+    float q, right, down;
+} plane_slant;
+
+/* A place of a picture with the views that it is compared in; the picture's own view is the first. */
+typedef struct plane_site {
+    uint32_t view, n_views, views[PLANE_SHADE_VIEWS];
+    float x, y; /* pixels */
+} plane_site;
+
+/* The side of a pixel of the small photo, in pixels of the map. */
+int plane_shade_side(const splat_camera *camera);
+/* Makes view->shade from a photo: three channels. */
+splat_status plane_shade_make(const splat_camera *camera, const uint8_t *rgb, plane_view *view, splat_error *error);
+/* The mean of the channels, with their gains, becomes the first: what the functions below compare. */
+void plane_shade_even(plane_view *view, const float gains[3]);
+/* The views that contain the place, face it and are not known to be hidden. */
+void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_site *site);
+/* Mean deviation of the views from their median, in levels of 255, over the window of the site that lies in its
+ * segment; INFINITY: too few views or samples say something. */
+float plane_shade_residual(const plane_shade *shade, const plane_site *site, const plane_slant *slant);
+/* The same of one place at an inverse depth, whatever way it faces. */
+float plane_shade_residual_at(const plane_shade *shade, uint32_t view, float x, float y, float q);
+/* The levels of a channel of the site's views at its place, where they are neither black nor white; returns how many.
+ * Before plane_shade_even. */
+uint32_t plane_shade_levels(const plane_shade *shade, const plane_site *site, const plane_slant *slant, size_t channel,
+                            uint32_t views[PLANE_SHADE_VIEWS], float levels[PLANE_SHADE_VIEWS]);
+/* The slant of the surface that the map has at a pixel. */
+bool plane_shade_slant_of_map(const splat_view_map *map, size_t pixel, plane_slant *slant);
+/* The slant of a plane at a place. False where the ray does not meet its front. */
+bool plane_shade_slant(const splat_camera *camera, const plane_fit *fit, float x, float y, plane_slant *slant);
+/* The normal of a hypothesis, in the world, towards the camera. */
+void plane_shade_normal(const splat_camera *camera, const plane_slant *slant, float x, float y, float normal[3]);
+
+#endif
