@@ -15,7 +15,7 @@
 
 #define PIECE 262144u    /* pixels that are judged before their points are added */
 #define PER_POINT 16u    /* pixels that are asked for each point: more tell the same, and half leaves pinholes */
-#define CELL_PIXELS 1.0f /* width of a cell, of pixels on the surface */
+#define CELL_PIXELS 1.25f /* width of a cell, of pixels on the surface */
 #define LEAST_COSINE 0.3f /* of the angle at which a pixel counts as so wide */
 #define SAMPLE 65536u    /* pixels that decide the smallest cell */
 #define SMALLEST 0.01    /* part of them below it */

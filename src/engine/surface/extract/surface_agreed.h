@@ -22,11 +22,11 @@ typedef struct splat_surface_agreed {
 /* Adds to points, which have weights, at most as many as there is room for. A point is the weighted mean of the pixels
  * that fell into its cell, each the mean of what the views that agree see there; weights are sums over the pixels of
  *     (views that agree) x (cosine of the angle at which the surface is seen).
- * A cell is as wide as a pixel of its view on the surface, to the nearest power of 2 (splat_point_cells). The smallest
- * size is that of a hundredth of the pixels. Where points would not suffice all cells are larger. A pixel whose depth
- * the views do not determine to 3 %, and what lies outside of the options' box, makes no point. Of more than 16 pixels
- * for each point that there is room for, every second, third ... is asked. Does not depend on threads. Errors:
- * MEMORY, STOPPED. */
+ * A cell is as wide as 1.25 pixels of its view on the surface, to the nearest power of 2 (splat_point_cells). The
+ * smallest size is that of a hundredth of the pixels. Where points would not suffice all cells are larger. A pixel
+ * whose depth the views do not determine to 3 %, and what lies outside of the options' box, makes no point. Of more
+ * than 16 pixels for each point that there is room for, every second, third ... is asked. Does not depend on threads.
+ * Errors: MEMORY, STOPPED. */
 splat_status splat_surface_agree(const splat_view_maps *maps, const splat_mesh_extract_options *options, int threads,
                                  splat_surface_points *points, splat_surface_agreed *agreed, splat_error *error);
 
