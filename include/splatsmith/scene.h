@@ -118,6 +118,18 @@ splat_status splat_scene_get_view(const splat_scene *scene, size_t index, splat_
 /* The photo of a view as loaded (resized, composited): rgb = uint8_t[height][width][3], sRGB, caller's memory. */
 splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *rgb, splat_error *error);
 
+/* How differently the training photos were exposed, by the brightness of the scene's points (docs/method.md 8.1). */
+typedef struct splat_exposure_spread {
+    size_t n_photos;  /* photos with enough points; 0: nothing is known */
+    double deviation; /* standard deviation of their exposures, in stops of display values */
+    double error;     /* mean standard error of an exposure, the same */
+    double explained; /* share of the points' differences between photos that exposures explain, 0 to 1 */
+    bool differs;     /* the exposures differ so much that a training should find them (`exposure`) */
+} splat_exposure_spread;
+
+/* Measures the spread from at most 200 training photos, which are decoded. Errors: those of decoding, MEMORY. */
+splat_status splat_scene_measure_exposures(splat_scene *scene, splat_exposure_spread *spread, splat_error *error);
+
 /* Copies the points that a training starts from, the scene's or random ones, to the caller's memory: positions =
  * float[n_points][3], scene units; colors = uint8_t[n_points][3], sRGB. Either may be NULL. */
 void splat_scene_get_points(const splat_scene *scene, float *positions, uint8_t *colors);

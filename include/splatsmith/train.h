@@ -485,9 +485,13 @@ void splat_run_options_init_sized(splat_run_options *options, size_t size);
  * the second in a row the run saves the splat and returns SPLAT_ERROR_CHECKPOINT. Errors also: IO (another run has the
  * folder), those of a step. */
 splat_status splat_trainer_run(splat_trainer *trainer, const splat_run_options *options, splat_error *error);
-/* Returns the strategy of the checkpoint that options->start_checkpoint names, NULL if there is no checkpoint or this
- * program lacks its strategy. A run that resumes needs the strategy that it began with. */
-const splat_strategy *splat_run_find_strategy(const splat_run_options *options);
+/* Facts of a run that it keeps when it resumes. */
+typedef struct splat_run_begun {
+    const splat_strategy *strategy; /* NULL: there is no checkpoint, or this program lacks its strategy */
+    bool exposure;
+} splat_run_begun;
+/* Returns the facts of the checkpoint that options->start_checkpoint names; all zero without one. */
+splat_run_begun splat_run_find_begun(const splat_run_options *options);
 /* Ends the run after the step in progress. Async-signal-safe. */
 void splat_trainer_request_stop(splat_trainer *trainer);
 /* Makes the run save a checkpoint and the splat after the step in progress, and continue. A file that cannot be written

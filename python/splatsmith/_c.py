@@ -138,6 +138,10 @@ class ViewSet(IntEnum):
     TRAIN_REPORT = 2
 
 
+class splat_exposure_spread(Structure):
+    pass
+
+
 class splat_scene_photo(Structure):
     pass
 
@@ -319,6 +323,10 @@ class splat_monitor(Structure):
 
 
 class splat_run_options(Structure):
+    pass
+
+
+class splat_run_begun(Structure):
     pass
 
 
@@ -599,6 +607,13 @@ splat_view_info._fields_ = [
     ("name", c_char_p),
     ("is_test", c_bool),
     ("camera", splat_camera),
+]
+splat_exposure_spread._fields_ = [
+    ("n_photos", c_size_t),
+    ("deviation", c_double),
+    ("error", c_double),
+    ("explained", c_double),
+    ("differs", c_bool),
 ]
 splat_scene_photo._fields_ = [
     ("size", c_size_t),
@@ -965,6 +980,10 @@ splat_run_options._fields_ = [
     ("event", splat_event_function),
     ("event_user", c_void_p),
 ]
+splat_run_begun._fields_ = [
+    ("strategy", POINTER(splat_strategy)),
+    ("exposure", c_bool),
+]
 splat_mesh_extract_options._fields_ = [
     ("size", c_size_t),
     ("method", c_int),
@@ -1172,6 +1191,7 @@ STRUCTS: List[Any] = [
     splat_scene_options,
     splat_scene_info,
     splat_view_info,
+    splat_exposure_spread,
     splat_scene_photo,
     splat_scene_arrays,
     splat_model_info,
@@ -1200,6 +1220,7 @@ STRUCTS: List[Any] = [
     splat_loss,
     splat_event,
     splat_run_options,
+    splat_run_begun,
     splat_mesh_extract_options,
     splat_mesh_extract_info,
     splat_refine_info,
@@ -1243,6 +1264,8 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_scene_get_info": (None, [POINTER(splat_scene), POINTER(splat_scene_info)]),
     "splat_scene_get_view": (c_int, [POINTER(splat_scene), c_size_t, POINTER(splat_view_info), POINTER(splat_error)]),
     "splat_scene_read_photo": (c_int, [POINTER(splat_scene), c_size_t, POINTER(c_uint8), POINTER(splat_error)]),
+    "splat_scene_measure_exposures": (c_int, [POINTER(splat_scene), POINTER(splat_exposure_spread),
+        POINTER(splat_error)]),
     "splat_scene_get_points": (None, [POINTER(splat_scene), POINTER(c_float), POINTER(c_uint8)]),
     "splat_scene_photo_init_sized": (None, [POINTER(splat_scene_photo), c_size_t]),
     "splat_scene_arrays_init_sized": (None, [POINTER(splat_scene_arrays), c_size_t]),
@@ -1346,7 +1369,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_trainer_load_checkpoint": (c_int, [POINTER(splat_trainer), c_char_p, POINTER(splat_error)]),
     "splat_run_options_init_sized": (None, [POINTER(splat_run_options), c_size_t]),
     "splat_trainer_run": (c_int, [POINTER(splat_trainer), POINTER(splat_run_options), POINTER(splat_error)]),
-    "splat_run_find_strategy": (POINTER(splat_strategy), [POINTER(splat_run_options)]),
+    "splat_run_find_begun": (splat_run_begun, [POINTER(splat_run_options)]),
     "splat_trainer_request_stop": (None, [POINTER(splat_trainer)]),
     "splat_trainer_request_save": (None, [POINTER(splat_trainer)]),
     "splat_mesh_get_format": (c_bool, [c_size_t, POINTER(splat_file_format)]),

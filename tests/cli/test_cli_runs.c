@@ -40,6 +40,27 @@ static int set_up(void **state)
                "--truth_points", "20", "--supersample", "1", (char *)NULL);
 }
 
+/* ---------------------------------------------------------------- exposures */
+
+/* Without the option the photos decide, and a run that resumes stays as it began. */
+static void photos_decide_on_exposures(void **state)
+{
+    (void)state;
+    static const char text[] = "the photos were exposed differently (deviation";
+    RUN_OUT(0, "", "sample", "spread", "--width", "96", "--height", "72", "--cameras", "20", "--points", "1500",
+            "--truth_points", "20", "--supersample", "2", "--exposure_spread", "0.5");
+#define SHORT "train", "-s", "spread", "-n", "20", "--test_iterations", "-1", QUICK
+    RUN_ERR(0, text, SHORT, "-m", "by_rule", "--checkpoint_iterations", "10");
+    assert_true(exists("by_rule/exposure.json"));
+    RUN_OUT(0, "", SHORT, "-m", "by_rule", "--start_checkpoint", "by_rule/chkpnt10.splatsmith");
+    RUN_OUT(0, "", SHORT, "-m", "as_told", "--exposure", "False");
+    assert_null(strstr(standard_error, text));
+    assert_false(exists("as_told/exposure.json"));
+    RUN_OUT(0, "", SHORT, "-m", "as_others", "--strategy", "classic");
+    assert_false(exists("as_others/exposure.json"));
+#undef SHORT
+}
+
 /* ---------------------------------------------------------------- signals, pipes, limits */
 
 /* An endless run, as soon as it trains. */
@@ -476,6 +497,7 @@ int main(void)
 {
     if (!has_binary()) return 0;
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(photos_decide_on_exposures),
         cmocka_unit_test(a_lost_terminal_ends_the_run_with_a_save),
         cmocka_unit_test(nohup_goes_on),
         cmocka_unit_test(a_closed_pipe_costs_nothing),

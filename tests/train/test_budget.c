@@ -194,11 +194,11 @@ static void a_resumed_run_is_the_same_run(void **state)
     splat_run_options run;
     splat_run_options_init(&run);
     run.model_path = ".";
-    assert_null(splat_run_find_strategy(&run));
+    assert_null(splat_run_find_begun(&run).strategy);
     run.start_checkpoint = "whole.splatsmith";
-    assert_ptr_equal(splat_run_find_strategy(&run), splat_strategy_find("default"));
+    assert_ptr_equal(splat_run_find_begun(&run).strategy, splat_strategy_find("default"));
     run.start_checkpoint = "absent.splatsmith";
-    assert_null(splat_run_find_strategy(&run));
+    assert_null(splat_run_find_begun(&run).strategy);
 }
 
 /* Between a reset and the prune of what does not recover from it, a run may stop. */

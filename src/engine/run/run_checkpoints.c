@@ -95,18 +95,18 @@ static splat_status load_latest(const splat_run_checkpoints *c, splat_error *err
     return status;
 }
 
-const splat_strategy *splat_run_find_strategy(const splat_run_options *run)
+splat_run_begun splat_run_find_begun(const splat_run_options *run)
 {
     const splat_run_checkpoints c = {.run = run};
-    const splat_strategy *found = NULL;
+    splat_run_begun found = {0};
     int *iterations;
     size_t n;
-    if (!run->start_checkpoint) return NULL;
-    if (strcmp(run->start_checkpoint, "latest") != 0) return splat_checkpoint_strategy(run->start_checkpoint);
-    if (!run->model_path || list_checkpoints(run->model_path, &iterations, &n, NULL) != SPLAT_OK) return NULL;
-    for (size_t i = 0; i < n && !found; i++) {
+    if (!run->start_checkpoint) return found;
+    if (strcmp(run->start_checkpoint, "latest") != 0) return splat_checkpoint_begun(run->start_checkpoint);
+    if (!run->model_path || list_checkpoints(run->model_path, &iterations, &n, NULL) != SPLAT_OK) return found;
+    for (size_t i = 0; i < n && !found.strategy; i++) {
         char *path = path_of(&c, iterations[i]);
-        found = path ? splat_checkpoint_strategy(path) : NULL;
+        if (path) found = splat_checkpoint_begun(path);
         free(path);
     }
     free(iterations);

@@ -68,8 +68,10 @@ void splat_stage_asked_steps(const splat_line *line, splat_train_options *option
 
 void splat_stage_asked_run(const splat_line *line, const splat_run_options *run, splat_train_options *options)
 {
-    const splat_strategy *begun = splat_line_given(line, "strategy") ? NULL : splat_run_find_strategy(run);
-    asked_with(line, begun ? begun : splat_strategy_find(line->training->strategy), options);
+    const splat_run_begun begun = splat_run_find_begun(run);
+    const bool goes_on = begun.strategy && !splat_line_given(line, "strategy");
+    asked_with(line, goes_on ? begun.strategy : splat_strategy_find(line->training->strategy), options);
+    if (begun.exposure && !splat_line_given(line, "exposure")) options->exposure = true;
 }
 
 void splat_stage_plan_options(const splat_line *line, splat_plan_options *options)

@@ -137,6 +137,7 @@ static splat_status start(splat_training *t, const splat_line *line, const char 
 splat_status splat_stage_begin_refine(splat_training *t, const splat_line *line, splat_error *error)
 {
     splat_refine_info mesh;
+    char exposures[SPLAT_STAGE_PATH]; /* those of the splat; the refinement finds its own */
     tell_without_effect(line);
     SPLAT_TRY(splat_stage_check_refine(line, error));
     SPLAT_TRY(choose_folder(line, t->model_path, error));
@@ -144,6 +145,8 @@ splat_status splat_stage_begin_refine(splat_training *t, const splat_line *line,
     SPLAT_TRY(splat_refine_describe(line->model->mesh_file, gaussians_per_triangle(line), &mesh, error));
     SPLAT_TRY(open_scene(&t->session, line, error));
     SPLAT_TRY(begin_train_options(line, &t->train_options, error));
+    t->train_options.exposure = splat_session_find_exposures(&t->session, line, exposures);
+    splat_line_put_given(line, &line->train->exposure, sizeof(bool), &t->train_options.exposure);
     SPLAT_TRY(splat_stage_plan(line, t->session.context, t->session.scene, mesh.n_gaussians, mesh.n_vertices,
                                &t->train_options, error));
     SPLAT_TRY(start(t, line, t->session.ply, error));

@@ -67,14 +67,16 @@ splat_status splat_trainer_save_checkpoint(splat_trainer *t, const char *path, s
     return splat_checkpoint_write(t, path, SPLAT_CHECKPOINT_REQUESTED, error);
 }
 
-const splat_strategy *splat_checkpoint_strategy(const char *path)
+splat_run_begun splat_checkpoint_begun(const char *path)
 {
     splat_tensor_reader reader;
-    if (splat_tensor_reader_open(&reader, path, NULL) != SPLAT_OK) return NULL;
+    splat_run_begun begun = {0};
+    if (splat_tensor_reader_open(&reader, path, NULL) != SPLAT_OK) return begun;
     const char *name = json_string_value(json_object_get(reader.header, "strategy"));
-    const splat_strategy *strategy = splat_strategy_of_checkpoint(name ? name : "default");
+    begun.strategy = splat_strategy_of_checkpoint(name ? name : "default");
+    for (size_t i = 0; i < reader.n; i++) begun.exposure |= strcmp(reader.entries[i].name, "exposures") == 0;
     splat_tensor_reader_close(&reader);
-    return strategy;
+    return begun;
 }
 
 bool splat_checkpoint_has_reason(const char *path, const char *reason)

@@ -9,7 +9,7 @@
 splat_status splat_checkpoint_write(splat_trainer *trainer, const char *path, const char *reason, splat_error *error);
 /* True if a file is a checkpoint that was written for this reason (its tensors are not read). */
 bool splat_checkpoint_has_reason(const char *path, const char *reason);
-/* NULL: the file cannot be read, or its strategy is none of this program. */
-const splat_strategy *splat_checkpoint_strategy(const char *path);
+/* Facts of the run that wrote a checkpoint; all zero if the file cannot be read. */
+splat_run_begun splat_checkpoint_begun(const char *path);
 
 #endif

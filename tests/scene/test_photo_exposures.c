@@ -1,0 +1,81 @@
+/* The spread of exposures: found where there is one, and not where things hide points. */
+#include "check.h"
+#include "scene_fixture.h"
+#include "splatsmith/scene.h"
+#include "trainer_fixture.h"
+
+#include <stdio.h>
+
+static splat_exposure_spread measure(splat_sample_scene world, uint64_t seed, float spread, int n_cameras)
+{
+    splat_error error;
+    splat_context *context = open_cpu(2);
+    splat_sample_options sample;
+    splat_scene_options options;
+    splat_scene *scene;
+    splat_exposure_spread result;
+    splat_sample_options_init(&sample);
+    splat_sample_options_choose(&sample, world);
+    sample.width = 96;
+    sample.height = 72;
+    sample.n_cameras = n_cameras;
+    sample.n_points = 1500;
+    sample.n_truth = 100;
+    sample.supersample = 2;
+    sample.seed = seed;
+    sample.exposure_spread = spread;
+    splat_folder_delete("exposed", NULL);
+    ASSERT_OK(splat_sample_write(context, "exposed", &sample, &error));
+    splat_scene_options_init(&options);
+    options.source_path = "exposed";
+    ASSERT_OK(splat_scene_open(context, &options, &scene, &error));
+    ASSERT_OK(splat_scene_measure_exposures(scene, &result, &error));
+    splat_scene_close(scene);
+    splat_context_destroy(context);
+    return result;
+}
+
+static const splat_sample_scene worlds[] = {SPLAT_SAMPLE_SCENE_BASIC, SPLAT_SAMPLE_SCENE_OBJECTS,
+                                            SPLAT_SAMPLE_SCENE_ROOM, SPLAT_SAMPLE_SCENE_HALL};
+enum { N_WORLDS = sizeof worlds / sizeof worlds[0], N_SEEDS = 3 };
+
+static void constant_exposures_are_alike(void **state)
+{
+    (void)state;
+    for (int w = 0; w < N_WORLDS; w++)
+        for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
+            const splat_exposure_spread s = measure(worlds[w], seed, 0, 20);
+            if (s.differs) print_message("world %d, seed %d: %.3f, %.3f\n", w, (int)seed, s.deviation, s.explained);
+            assert_false(s.differs);
+            assert_true(s.n_photos >= 10);
+        }
+}
+
+static void a_spread_is_seen(void **state)
+{
+    (void)state;
+    for (int w = 0; w < N_WORLDS; w++)
+        for (uint64_t seed = 0; seed < N_SEEDS; seed++) {
+            const splat_exposure_spread s = measure(worlds[w], seed, 0.5f, 20);
+            print_message("world %d, seed %d: %zu photos, %.3f +- %.3f, %.3f\n", w, (int)seed, s.n_photos, s.deviation,
+                          s.error, s.explained);
+            assert_true(s.differs);
+            assert_true(s.deviation > 0.1 && s.deviation < 0.45 && s.error < 0.06);
+        }
+}
+
+static void nine_photos_say_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(measure(SPLAT_SAMPLE_SCENE_BASIC, 0, 0.5f, 9).n_photos, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(constant_exposures_are_alike),
+        cmocka_unit_test(a_spread_is_seen),
+        cmocka_unit_test(nine_photos_say_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
