@@ -97,6 +97,9 @@ typedef struct splat_mesh_extract_info {
     size_t n_faces_before_sky;              /* removed because they stand before the sky of the photos */
     size_t n_vertices, n_faces;             /* counts of the written mesh */
     uint64_t n_sky_pixels, n_sky_covered;   /* of sky in the training views, and those of them that the mesh covers */
+    uint64_t n_covered, n_back;             /* pixels of the training views with the mesh, and with its back */
+    uint64_t n_trusted;                     /* VIEWS: sampled pixels whose depth several views confirm; of them: */
+    uint64_t n_violated, n_missing;         /* with the mesh in front by 2 % and more; without it, or that far behind */
 } splat_mesh_extract_info;
 
 void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, size_t size);
@@ -124,8 +127,9 @@ splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, spla
                                 const splat_mesh_extract_options *options, const char *const *paths, size_t n_paths,
                                 splat_mesh_extract_info *info, splat_error *error);
 
-/* Writes {"mesh": {"sky_covered": n_sky_covered / n_sky_pixels, "n_sky_pixels": n_sky_pixels}} to results.json of a
- * model folder and keeps its other entries. Errors: IO, FORMAT, MEMORY. */
+/* Writes the entry "mesh" to results.json of a model folder and keeps its other entries: back (n_back / n_covered),
+ * violation and missing (of n_trusted), n_trusted; with sky also sky_covered (n_sky_covered / n_sky_pixels) and
+ * n_sky_pixels. Errors: IO, FORMAT, MEMORY. */
 splat_status splat_mesh_extract_info_write(const char *model_path, const splat_mesh_extract_info *info,
                                            splat_error *error);
 

@@ -1026,6 +1026,11 @@ splat_mesh_extract_info._fields_ = [
     ("n_faces", c_size_t),
     ("n_sky_pixels", c_uint64),
     ("n_sky_covered", c_uint64),
+    ("n_covered", c_uint64),
+    ("n_back", c_uint64),
+    ("n_trusted", c_uint64),
+    ("n_violated", c_uint64),
+    ("n_missing", c_uint64),
 ]
 splat_refine_info._fields_ = [
     ("n_vertices", c_size_t),

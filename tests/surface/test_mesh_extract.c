@@ -111,6 +111,9 @@ static void a_sphere_comes_back(void **state)
         assert_true(mean < 0.02); /* half a voxel, a cell of Poisson; the discs stand 0.01 off at their rims */
         assert_true(outward > 0.98);
         assert_true(info.n_vertices > 800 && info.n_vertices <= 3300);
+        assert_true(info.n_covered > 10000 && info.n_back * 50 < info.n_covered);
+        assert_true((info.n_trusted > 1000) == (ways[way].points == SPLAT_MESH_POINTS_VIEWS));
+        assert_true(info.n_violated * 50 <= info.n_trusted && info.n_missing * 20 <= info.n_trusted);
         size_t n_red = 0;
         for (size_t i = 0; i < mesh.n_vertices; i++)
             n_red += mesh.colors[4 * i] > 200 && mesh.colors[4 * i + 1] < 60 && mesh.colors[4 * i + 3] == 255;

@@ -199,13 +199,30 @@ splat_status splat_mesh_results_json_write(const char *model_path, const char *m
     return merge(model_path, "per_view.json", method, mesh_views_json(views, names, n, &mean->all), error);
 }
 
+static json_t *share(uint64_t n, uint64_t all)
+{
+    return all ? json_real((double)n / (double)all) : json_null();
+}
+
+static bool set_checks(json_t *object, const splat_mesh_extract_info *info)
+{
+    return set(object, "back", share(info->n_back, info->n_covered)) &&
+           set(object, "violation", share(info->n_violated, info->n_trusted)) &&
+           set(object, "missing", share(info->n_missing, info->n_trusted)) &&
+           set(object, "n_trusted", json_integer((json_int_t)info->n_trusted));
+}
+
+static bool set_sky(json_t *object, const splat_mesh_extract_info *info)
+{
+    return !info->n_sky_pixels || (set(object, "sky_covered", share(info->n_sky_covered, info->n_sky_pixels)) &&
+                                   set(object, "n_sky_pixels", json_integer((json_int_t)info->n_sky_pixels)));
+}
+
 splat_status splat_mesh_extract_info_write(const char *model_path, const splat_mesh_extract_info *info,
                                            splat_error *error)
 {
     json_t *object = json_object();
-    double covered = info->n_sky_pixels ? (double)info->n_sky_covered / (double)info->n_sky_pixels : 0;
-    if (!object || !set(object, "sky_covered", json_real(covered)) ||
-        !set(object, "n_sky_pixels", json_integer((json_int_t)info->n_sky_pixels))) {
+    if (object && !(set_checks(object, info) && set_sky(object, info))) {
         json_decref(object);
         object = NULL;
     }

@@ -287,6 +287,11 @@ static splat_status choose_paths(const splat_line *line, const splat_mesh_extrac
     return SPLAT_OK;
 }
 
+static double percent(uint64_t n, uint64_t all)
+{
+    return all ? 100 * (double)n / (double)all : 0;
+}
+
 static void say_mesh(const splat_talk *talk, const splat_mesh_extract_info *info, const mesh_paths *paths, size_t mesh)
 {
     if (info->n_gaussians) splat_say(talk, "%zu opaque Gaussian%s", info->n_gaussians, splat_plural(info->n_gaussians));
@@ -302,7 +307,28 @@ static void say_mesh(const splat_talk *talk, const splat_mesh_extract_info *info
     if (info->n_sky_pixels)
         splat_say(talk, "sky covered: %.2f %% of %.3g pixels",
                   100 * (double)info->n_sky_covered / (double)info->n_sky_pixels, (double)info->n_sky_pixels);
+    if (info->n_covered)
+        splat_say(talk, "back of the mesh: %.2f %% of its %.3g pixels", percent(info->n_back, info->n_covered),
+                  (double)info->n_covered);
+    if (info->n_trusted)
+        splat_say(talk, "of %.3g pixels that views confirm %.2f %% have mesh before them, %.2f %% none",
+                  (double)info->n_trusted, percent(info->n_violated, info->n_trusted),
+                  percent(info->n_missing, info->n_trusted));
     for (size_t i = 0; i < paths->n_each; i++) splat_say(talk, "  %s", paths->path[mesh * paths->n_each + i]);
+}
+
+/* Twice the shares that good meshes of photos have. */
+static void warn(const splat_talk *talk, const splat_mesh_extract_info *info)
+{
+    const struct { uint64_t n, all; double most; const char *what; } checks[] = {
+        {info->n_sky_covered, info->n_sky_pixels, 2, "of the sky is covered by the mesh"},
+        {info->n_back, info->n_covered, 0.6, "of the mesh's pixels show its back"},
+        {info->n_violated, info->n_trusted, 1, "of the pixels that views confirm have mesh before them"},
+    };
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0]; i++)
+        if (percent(checks[i].n, checks[i].all) > checks[i].most)
+            splat_notice(talk, "%.2f %% %s; more than %g %% is a sign of invented surface",
+                         percent(checks[i].n, checks[i].all), checks[i].what, checks[i].most);
 }
 
 splat_status splat_stage_remove_floaters(splat_session *session, const splat_line *line,
@@ -336,7 +362,7 @@ static splat_status remove_before_sky(splat_session *session, const splat_line *
 /* Keeps the figures of the first mesh in the model folder. */
 static splat_status write_results(const splat_line *line, const splat_mesh_extract_info *info, splat_error *error)
 {
-    if (!line->model->model_path || !info->n_sky_pixels) return SPLAT_OK;
+    if (!line->model->model_path) return SPLAT_OK;
     return splat_mesh_extract_info_write(line->model->model_path, info, error);
 }
 
@@ -353,6 +379,7 @@ static splat_status extract(splat_session *session, const splat_line *line, cons
     SPLAT_TRY(splat_mesh_extract(session->context, session->scene, session->model, &options,
                                  (const char *const *)paths->path, paths->n_each, info, error));
     for (size_t i = 0; i < splat_mesh_extract_count(&options); i++) say_mesh(line->talk, &info[i], paths, i);
+    warn(line->talk, &info[0]);
     SPLAT_TRY(write_results(line, &info[0], error));
     stage_times_write(&times, parts_text, sizeof parts_text);
     splat_say(line->talk, "in %s%s", splat_duration(splat_seconds() - begin, time_text), parts_text);

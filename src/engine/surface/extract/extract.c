@@ -4,6 +4,7 @@
 #include "mesh/poisson/poisson_reconstruct.h"
 #include "model/model.h"
 #include "scene/scene.h"
+#include "surface/extract/extract_checks.h"
 #include "surface/extract/extract_density.h"
 #include "surface/extract/extract_fusion.h"
 #include "surface/extract/extract_poisson.h"
@@ -114,6 +115,7 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
         SPLAT_TRY(splat_mesh_compute_normals(mesh, e->threads, error));
     info->n_vertices = mesh->n_vertices;
     info->n_faces = mesh->n_faces;
+    SPLAT_TRY(splat_extract_check(e, points, mesh, info, error));
     return splat_extract_measure_sky(e, mesh, &info->n_sky_pixels, &info->n_sky_covered, error);
 }
 
