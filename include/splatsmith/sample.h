@@ -18,9 +18,11 @@ typedef enum splat_sample_scene {
     SPLAT_SAMPLE_SCENE_STREET,  /* a house, posts, a tree, a car; far hills under a sky at infinity */
     SPLAT_SAMPLE_SCENE_HALL,    /* a closed hall with vault, apse, columns and stairs, nearly all of it plain */
     SPLAT_SAMPLE_SCENE_GATE,    /* flat gates of rods and arches on a plain ground under the sky */
-    SPLAT_SAMPLE_SCENE_ROOM2    /* a grey room with a sloped ceiling; things stand close to its walls */
+    SPLAT_SAMPLE_SCENE_ROOM2,   /* a grey room with a sloped ceiling; things stand close to its walls */
+    SPLAT_SAMPLE_SCENE_GLOSSY,  /* a room with a polished table, a mirror, a dark pane and an open window */
+    SPLAT_SAMPLE_SCENE_WHEEL    /* a wheel with spokes of 2 mm, 4, 2 and 1 pixels wide */
 } splat_sample_scene;
-#define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room|street|hall|gate|room2"
+#define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room|street|hall|gate|room2|glossy|wheel"
 
 /* The camera model of the pictures: a pinhole, or one of COLMAP's that distort, in the order of its numbers;
  * EQUIRECTANGULAR panoramas; WIDE_FISHEYE is OPENCV_FISHEYE with 180 degrees over the width. */

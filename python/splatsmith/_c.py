@@ -408,6 +408,8 @@ class SampleScene(IntEnum):
     HALL = 4
     GATE = 5
     ROOM2 = 6
+    GLOSSY = 7
+    WHEEL = 8
 
 
 class SampleDistortion(IntEnum):

@@ -2,11 +2,13 @@
 #include "sample/sample_designs.h"
 
 #include "sample/sample_gate.h"
+#include "sample/sample_glossy.h"
 #include "sample/sample_hall.h"
 #include "sample/sample_objects.h"
 #include "sample/sample_room.h"
 #include "sample/sample_room2.h"
 #include "sample/sample_street.h"
+#include "sample/sample_wheel.h"
 
 static const struct {
     void (*init)(splat_parts *parts, uint64_t seed);
@@ -18,6 +20,8 @@ static const struct {
     [SPLAT_SAMPLE_SCENE_HALL] = {splat_sample_hall_init, splat_sample_hall_camera},
     [SPLAT_SAMPLE_SCENE_GATE] = {splat_sample_gate_init, splat_sample_gate_camera},
     [SPLAT_SAMPLE_SCENE_ROOM2] = {splat_sample_room2_init, splat_sample_room2_camera},
+    [SPLAT_SAMPLE_SCENE_GLOSSY] = {splat_sample_glossy_init, splat_sample_glossy_camera},
+    [SPLAT_SAMPLE_SCENE_WHEEL] = {splat_sample_wheel_init, splat_sample_wheel_camera},
 };
 
 bool splat_sample_is_photographic(splat_sample_scene scene)
