@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_PART 0.001     /* of the picture: smaller segments stay as they are */
+#define LEAST_PART 0.004     /* of the picture: smaller segments stay as they are */
 #define FAIR 2.5f            /* noises: a plane with less is right */
 #define SUPPORTED 0.3f       /* levels, and at least: */
 #define SUPPORTED_NOISE 3.0f /* noises */
@@ -22,7 +22,9 @@
 #define PLANE_SIGMA 0.004f   /* of a plane's */
 #define RAW_SIGMA 0.1f       /* of the splat's depth */
 #define ROUNDS 3             /* of the search near the smooth surface */
-#define LEAST_FOUND 0.3f     /* of nine cells: those that shading found, where a smooth surface is known */
+#define MOST_FOUND 0.6f      /* of nine cells: those that shading found, where a smooth surface replaces a plane */
+#define LEAST_FOUND 0.3f     /* and where there is none */
+#define LIKE 0.03f           /* of the depth: so near to what shading found is the splat's depth where it is right */
 #define NEAR 0.04f           /* of the depth: a plane of the scene that a segment may show lies so near to */
 #define NEAR_PART 0.15       /* this part of the segment's smooth surface, */
 #define CLOSE 0.015f         /* and so near at a place that shows it */
@@ -54,6 +56,7 @@ typedef struct chooser {
     size_t n_known, n_scene;    /* n_scene: planes of the scene */
     uint16_t candidates[PLANE_CANDIDATES];
     int n_candidates, n_own;
+    bool is_raw_wrong; /* the splat's depth, where shading found another */
     plane_smooth smooth;
 } chooser;
 
@@ -315,12 +318,15 @@ static int choose(const chooser *o, size_t at)
     for (int k = 0; k < o->n_candidates; k++)
         if (own->planes[k] < INFINITY &&
             (slot < 0 ? mean.planes[k] < BEATS * mean.raw && mean.planes[k] < limit
-                      : mean.planes[k] + o->noise < BEATS * (mean.planes[slot] + o->noise)))
+                      : mean.planes[k] < FAIR * o->noise &&
+                            mean.planes[k] + o->noise < BEATS * (mean.planes[slot] + o->noise)))
             slot = k;
     float rival = slot >= 0 ? mean.planes[slot] : mean.raw;
-    if (mean.found >= LEAST_FOUND && mean.smooth < limit && mean.smooth + o->noise < BEATS * (rival + o->noise))
+    if (slot >= 0) limit = FAIR * o->noise;
+    if (mean.found >= (slot < 0 ? LEAST_FOUND : MOST_FOUND) && mean.smooth < limit &&
+        mean.smooth + o->noise < BEATS * (rival + o->noise))
         return PLANE_CHOICE_SMOOTH;
-    if (slot < 0 && mean.smooth < mean.raw) return PLANE_CHOICE_GUESS;
+    if (slot < 0 && o->is_raw_wrong && mean.smooth < mean.raw) return PLANE_CHOICE_GUESS;
     return slot == own->slot ? PLANE_CHOICE_KEEP : slot;
 }
 
@@ -344,6 +350,19 @@ static void add_candidates(chooser *o)
     }
 }
 
+/* True if most of the places that shading found have another depth in the splat. */
+static bool is_raw_wrong(const chooser *o)
+{
+    size_t n = 0, n_like = 0;
+    for (size_t i = 0; i < o->n_cells; i++) {
+        const cell *own = &o->cells[i];
+        if (own->pixel == UINT32_MAX || !own->is_found) continue;
+        n++;
+        n_like += fabsf(o->map->depth[own->pixel] * own->known.q - 1) < LIKE;
+    }
+    return 2 * n_like < n;
+}
+
 static splat_status choose_all(chooser *o, plane_surface *surface, splat_error *error)
 {
     bool is_fitted;
@@ -365,6 +384,7 @@ static splat_status choose_all(chooser *o, plane_surface *surface, splat_error *
         if (plane_smooth_at(&o->smooth, own->site.x, own->site.y, &slant)) own->smooth = residual(o, own, &slant);
         if (plane_shade_slant_of_map(o->map, own->pixel, &slant)) own->raw = residual(o, own, &slant);
     }
+    o->is_raw_wrong = is_raw_wrong(o);
     surface->choices = malloc(o->n_cells + 1);
     if (!surface->choices) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells", o->n_cells);
     for (size_t i = 0; i < o->n_cells; i++)

@@ -5,7 +5,7 @@
 
 #include "surface/planes/plane_parts.h"
 
-#define PLANE_SHADE_VIEWS 24 /* that one place is compared in, at most */
+#define PLANE_SHADE_VIEWS 16 /* that one place is compared in, at most */
 #define PLANE_SHADE_LEAST 4  /* and at least */
 
 /* The photos of all views, and what may stand before a place in them. */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CELLS 32          /* along a segment, about */
+#define CELLS 16          /* along a segment, about */
 #define MOST_STEP 4       /* pixels of the small photo */
 #define LENGTH 0.125      /* of the segment: over which a bend counts */
 #define BEND 0.2        /* of the inverse depth: the bend over that length that counts as much as one sigma */
