@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { VIEWS = 200, WIDTH = 160, HEIGHT = 120, ENOUGH_PHOTOS = 3, DEPTHS = 12,
+enum { VIEWS = 200, WIDTH = 80, HEIGHT = 60, ENOUGH_PHOTOS = 3, DEPTHS = 12,
        MAX_ROWS = SPLAT_MESH_THRESHOLDS + SPLAT_SCAN_FOOTPRINTS };
 
 #define MOVE 0.2          /* of the median depth, at most */

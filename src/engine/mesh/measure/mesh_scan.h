@@ -15,7 +15,7 @@ typedef struct splat_scan_photo {
 /* Reads the photos of the COLMAP model sparse/0 next to a file, such as ground_truth_mesh.ply of a built-in scene.
  * Errors: those of splat_colmap_read, FORMAT (a camera without focal length), MEMORY. *photos is to be freed. */
 splat_status splat_scan_photos_read(const char *beside, splat_scan_photo **photos, size_t *n, splat_error *error);
-/* Scans with 200 cameras of 160 x 120 rays: the photos' cameras, moved by up to a fifth of the median depth, but not
+/* Scans with 200 cameras of 80 x 60 rays: the photos' cameras, moved by up to a fifth of the median depth, but not
  * into the true surface. Both meshes are valid and have faces; thresholds[n_thresholds] in scene units. The same seed
  * gives the same figures for any number of threads. Errors: ARGUMENT (no photo; no photo sees the true surface),
  * MEMORY. */
