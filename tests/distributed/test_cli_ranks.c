@@ -361,7 +361,7 @@ static void old_options_are_accepted(void **state)
     (void)state;
     assert_int_equal(shell("rm -rf new old; %% " TRAIN " -m new -n 20 --gpus 2"), 0);
     assert_int_equal(shell("%% " TRAIN " -m old -n 20 --gpus 2 --split_views --batch_views"), 0);
-    assert_non_null(strstr(standard_error, "--split_views has no effect: photos are no longer split"));
+    assert_non_null(strstr(standard_error, "--split_views has no effect: several GPUs or processes"));
     assert_non_null(strstr(standard_error, "--batch_views has no effect"));
     must_be_same_file("new/point_cloud/iteration_20/point_cloud.ply", "old/point_cloud/iteration_20/point_cloud.ply");
 }
