@@ -30,13 +30,6 @@ typedef struct checker {
     const size_t *starts; /* [views + 1] of each view's sightings */
 } checker;
 
-static splat_camera camera_of(const checker *c, size_t number)
-{
-    splat_camera camera = splat_surface_camera(c->e->scene, number, 1);
-    double factor = sqrt(MOST_PIXELS / (double)splat_camera_pixels(&camera));
-    return factor < 1 ? splat_surface_camera(c->e->scene, number, (float)factor) : camera;
-}
-
 /* Violated or missing only if all of the 3 x 3 pixels are: at an outline the pixels of two sizes differ. */
 static void check_sighting(const splat_sighting *s, const splat_camera *camera, drawn_view *d)
 {
@@ -58,7 +51,7 @@ static splat_status check_view(const checker *c, size_t number, drawn_view *d, s
 {
     splat_scene *scene = c->e->scene;
     const uint32_t view = scene->dataset.train[number];
-    const splat_camera camera = camera_of(c, number);
+    const splat_camera camera = splat_surface_camera_within(c->e->scene, number, MOST_PIXELS);
     const bool has_mask = scene->dataset.views[view].has_mask;
     const splat_mesh_raster_options raster = {fmaxf(fminf(0.01f, NEAR_PART * scene->dataset.extent), 1e-6f), 1};
     const splat_mesh_raster_maps maps = {.faces = d->faces, .depth = d->depth, .front = d->front};
@@ -77,7 +70,7 @@ static bool make_room(const checker *c, size_t n_views, drawn_view *d)
 {
     size_t n = 1;
     for (size_t i = 0; i < n_views; i++) {
-        splat_camera camera = camera_of(c, i);
+        splat_camera camera = splat_surface_camera_within(c->e->scene, i, MOST_PIXELS);
         if (splat_camera_pixels(&camera) > n) n = splat_camera_pixels(&camera);
     }
     *d = (drawn_view){.faces = malloc(n * sizeof *d->faces), .depth = malloc(n * sizeof *d->depth), .front = malloc(n),

@@ -44,13 +44,6 @@ typedef struct sky_look {
     face_sight *sights; /* [faces]; NULL: pixels alone are counted */
 } sky_look;
 
-static splat_camera camera_of(const sky_look *look, size_t number)
-{
-    splat_camera camera = splat_surface_camera(look->e->scene, number, 1);
-    double factor = sqrt(look->most_pixels / (double)splat_camera_pixels(&camera));
-    return factor < 1 ? splat_surface_camera(look->e->scene, number, (float)factor) : camera;
-}
-
 /* Several threads count, and what they count does not depend on their order. */
 static void count(face_sight *sight, bool is_sky, uint32_t view)
 {
@@ -66,7 +59,7 @@ static splat_status draw(const sky_look *look, size_t number, drawn_view *d, spl
 {
     splat_scene *scene = look->e->scene;
     const uint32_t view = scene->dataset.train[number];
-    const splat_camera camera = camera_of(look, number);
+    const splat_camera camera = splat_surface_camera_within(look->e->scene, number, look->most_pixels);
     const size_t n = splat_camera_pixels(&camera);
     const bool has_mask = scene->dataset.views[view].has_mask;
     const splat_mesh_raster_options raster = {fmaxf(fminf(0.01f, NEAR_PART * scene->dataset.extent), 1e-6f), 1};
@@ -89,7 +82,7 @@ static bool make_room(const sky_look *look, drawn_view *d)
 {
     size_t n = 1;
     for (size_t i = 0; i < look->sky->n; i++) {
-        splat_camera camera = camera_of(look, i);
+        splat_camera camera = splat_surface_camera_within(look->e->scene, i, look->most_pixels);
         if (splat_camera_pixels(&camera) > n) n = splat_camera_pixels(&camera);
     }
     *d = (drawn_view){.faces = malloc(n * sizeof *d->faces), .depth = malloc(n * sizeof *d->depth), .work = malloc(n),

@@ -46,11 +46,7 @@ splat_status splat_extract_drop_invisible(const splat_extraction *e, splat_mesh 
     SPLAT_TRY(splat_surface_go_on(o, "looking for what no view sees", 0, error));
     splat_camera *cameras = malloc((n_views + 1) * sizeof *cameras);
     if (!cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", n_views);
-    for (size_t i = 0; i < n_views; i += step) {
-        splat_camera full = splat_surface_camera(e->scene, i, 1);
-        double factor = sqrt(SEEN_PIXELS / (double)splat_camera_pixels(&full));
-        cameras[n++] = factor < 1 ? splat_surface_camera(e->scene, i, (float)factor) : full;
-    }
+    for (size_t i = 0; i < n_views; i += step) cameras[n++] = splat_surface_camera_within(e->scene, i, SEEN_PIXELS);
     splat_mesh_visibility_options options;
     splat_mesh_visibility_options_init(&options);
     options.least_share = o->least_seen;

@@ -22,9 +22,7 @@ typedef struct look_ups {
 static splat_status ask_view(const splat_scene *scene, const splat_sky *sky, size_t number, const float *positions,
                              size_t n, look_ups *counts, splat_error *error)
 {
-    splat_camera camera = splat_surface_camera(scene, number, 1);
-    double factor = sqrt(MOST_PIXELS / (double)splat_camera_pixels(&camera));
-    if (factor < 1) camera = splat_surface_camera(scene, number, (float)factor);
+    splat_camera camera = splat_surface_camera_within(scene, number, MOST_PIXELS);
     size_t n_pixels = splat_camera_pixels(&camera);
     uint8_t *work = malloc(n_pixels), *trusted = malloc(n_pixels);
     bool ok = work && trusted;

@@ -29,6 +29,13 @@ splat_camera splat_surface_camera(const splat_scene *scene, size_t number, float
     return splat_camera_resized(&camera, width > 0 ? width : 1, height > 0 ? height : 1);
 }
 
+splat_camera splat_surface_camera_within(const splat_scene *scene, size_t number, double most_pixels)
+{
+    const splat_camera full = splat_surface_camera(scene, number, 1);
+    const double factor = sqrt(most_pixels / (double)splat_camera_pixels(&full));
+    return factor < 1 ? splat_surface_camera(scene, number, (float)factor) : full;
+}
+
 size_t splat_surface_pixels(const splat_scene *scene, float resolution_factor)
 {
     size_t most = 0;

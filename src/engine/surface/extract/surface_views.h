@@ -23,7 +23,9 @@ splat_status splat_surface_views(splat_scene *scene, splat_model *model, const s
                                  splat_surface_function use, void *user, splat_error *error);
 /* A training view's camera for pictures whose sides are resolution_factor times the scene's. */
 splat_camera splat_surface_camera(const splat_scene *scene, size_t number, float resolution_factor);
-/* Pixels of the largest of them. */
+/* A training view's camera for pictures of at most so many pixels. */
+splat_camera splat_surface_camera_within(const splat_scene *scene, size_t number, double most_pixels);
+/* Pixels of the largest of the views, with sides resolution_factor times the scene's. */
 size_t splat_surface_pixels(const splat_scene *scene, float resolution_factor);
 /* The colour that all directions share: host arrays rgb [3][height][width] and alpha [height][width], which is 1 less
  * the transmittance. */
