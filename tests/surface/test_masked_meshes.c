@@ -46,7 +46,8 @@ static splat_scene *open_blobs(splat_context *context, const char *masks, splat_
 
 /* The views' surface. */
 typedef struct shown {
-    float *depth, *alpha; /* [N_CAMERAS][height][width] */
+    float *depth, *alpha;
+    uint8_t *state;
     size_t n;             /* pixels of a view */
     int width, height;
 } shown;
@@ -60,6 +61,7 @@ static splat_status keep(void *user, const splat_surface_view *view, splat_error
     s->height = view->camera->height;
     memcpy(s->depth + view->number * s->n, view->depth, s->n * sizeof(float));
     memcpy(s->alpha + view->number * s->n, view->alpha, s->n * sizeof(float));
+    memcpy(s->state + view->number * s->n, view->state, s->n);
     return SPLAT_OK;
 }
 
@@ -71,7 +73,7 @@ static shown look(splat_scene *scene, splat_model *model, float factor)
     options.resolution_factor = factor;
     options.min_alpha = 0.3f;
     size_t room = N_CAMERAS * 64 * 48 * sizeof(float);
-    shown s = {.depth = malloc(room), .alpha = malloc(room)};
+    shown s = {.depth = malloc(room), .alpha = malloc(room), .state = malloc(room)};
     must(splat_surface_views(scene, model, &options, keep, &s, &error), &error);
     return s;
 }
@@ -105,6 +107,9 @@ static void masked_pixels_show_no_surface(void **state)
                 assert_true(carved.depth[at] == some.depth[at]);
                 assert_true(some.alpha[at] == (kept[i] ? all.alpha[at] : 1)); /* nothing is known of it */
                 assert_true(carved.alpha[at] == (kept[i] ? all.alpha[at] : 0));
+                assert_int_equal(all.state[at], SPLAT_PIXEL_SILENT);
+                assert_int_equal(some.state[at], kept[i] ? SPLAT_PIXEL_SILENT : SPLAT_PIXEL_MASKED);
+                assert_int_equal(carved.state[at], kept[i] ? SPLAT_PIXEL_SILENT : SPLAT_PIXEL_SKY);
             }
         }
         assert_true(n_hidden > 20 && n_shown > n_hidden);
@@ -112,6 +117,7 @@ static void masked_pixels_show_no_surface(void **state)
         for (int k = 0; k < 3; k++) {
             free(of[k]->depth);
             free(of[k]->alpha);
+            free(of[k]->state);
         }
     }
     splat_scene_close(segmented);

@@ -53,7 +53,7 @@ static void round_room_make(room *r, const float *gains)
             float wrong = 0.9f + 0.05f * room_noise(hit->point, 0.5f);
             const float up[3] = {-hit->point[0], -hit->point[1], 0}, flat[3] = {0, 0, hit->point[2] < 1 ? 1 : -1};
             r->maps.views[v].depth[p] = hit->z * (hit->kind == ROOM_WALL ? wrong : 1);
-            r->maps.views[v].alpha[p] = 253;
+            r->maps.views[v].alpha[p] = 255;
             splat_normal_encode(hit->kind == ROOM_WALL ? up : flat, r->maps.views[v].normal + 2 * p);
         }
     }

@@ -83,7 +83,7 @@ static double part_flat_beside_posters(const room *r, int side)
             if (x < 0 || x >= width || r->hits[v][p].kind != ROOM_WALL || r->hits[v][p - side].kind != ROOM_POSTER)
                 continue;
             n++;
-            n_flat += map->alpha[p] == SPLAT_VIEW_MAP_PLANE;
+            n_flat += map->state[p] == SPLAT_PIXEL_FITTED;
         }
     }
     assert_true(n > 100);
@@ -271,7 +271,7 @@ static void a_ground_does_not_reach_into_the_sky(void **state)
             if (hit->kind == ROOM_FLOOR && hit->point[0] < 0) continue; /* not plain */
             n[hit->kind == ROOM_FLOOR]++;
             float away = fabsf(r.maps.views[v].depth[i] - hit->z) / hit->z;
-            n_plane[hit->kind == ROOM_FLOOR] += r.maps.views[v].alpha[i] == SPLAT_VIEW_MAP_PLANE &&
+            n_plane[hit->kind == ROOM_FLOOR] += r.maps.views[v].state[i] == SPLAT_PIXEL_FITTED &&
                                                 (hit->kind == ROOM_FLOOR || away > 0.1f);
         }
     print_message("on a plane: ground %zu of %zu; wrong: sky %zu of %zu\n", n_plane[1], n[1], n_plane[0], n[0]);

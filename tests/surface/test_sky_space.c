@@ -131,11 +131,15 @@ static void maps_are_open_before_the_sky(void **state)
     ASSERT_OK(splat_view_maps_init(&maps, 1, &camera, &error));
     size_t n_open = 0, n = SKY_W * SKY_H;
     for (size_t i = 0; i < n; i++) maps.views[0].depth[i] = 7;
-    memset(maps.views[0].alpha, SPLAT_VIEW_MAP_PLANE, n);
+    memset(maps.views[0].alpha, 255, n);
+    memset(maps.views[0].state, SPLAT_PIXEL_FITTED, n);
     ASSERT_OK(splat_sky_clear_map(sky, 0, &maps.views[0], &error));
     for (size_t i = 0; i < n; i++) {
         bool is_open = maps.views[0].depth[i] == 0;
         assert_int_equal(is_open, maps.views[0].alpha[i] == 0);
+        assert_int_equal(is_open, maps.views[0].state[i] == SPLAT_PIXEL_SKY);
+        assert_true(splat_view_map_trusted(&maps.views[0], i));
+        assert_true(splat_view_map_reach(&maps.views[0], i) == (is_open ? INFINITY : 7));
         assert_true(!is_open || sky_truth[0][i]);
         n_open += is_open;
     }

@@ -100,6 +100,39 @@ static void what_one_view_sees_is_dropped(void **state)
     }
 }
 
+/* AGREED is what agreement says, is asked again, and other states stay. */
+static void pixels_that_agree_are_marked(void **state)
+{
+    (void)state;
+    static const double toward[3] = {1, 0, 0}; /* view 0 */
+    splat_view_maps maps = make_truth(W, H);
+    splat_view_map *view = &maps.views[0];
+    const size_t middle = 60 * W + 80, fitted = middle - 2, sky = middle + 2;
+    view->state[fitted] = SPLAT_PIXEL_FITTED;
+    view->state[sky] = SPLAT_PIXEL_SKY;
+    for (int is_wrong = 0; is_wrong < 2; is_wrong++) {
+        if (is_wrong) set_pixel(view, middle, 0.7 * (double)view->depth[middle], toward, 9);
+        splat_view_maps_mark_agreed(&maps, 1 + 2 * is_wrong);
+        for (size_t v = 0; v < maps.n; v++)
+            for (size_t i = 0; i < W * H; i++) {
+                splat_agreement a;
+                bool holds = splat_view_agreement(&maps, v, i, &a) &&
+                             splat_agreement_holds(&a, maps.views[v].n_neighbors);
+                if (v == 0 && (i == fitted || i == sky)) continue;
+                assert_int_equal(maps.views[v].state[i], holds ? SPLAT_PIXEL_AGREED : SPLAT_PIXEL_SILENT);
+                assert_int_equal(splat_view_map_trusted(&maps.views[v], i), holds);
+            }
+        assert_int_equal(view->state[middle], is_wrong ? SPLAT_PIXEL_SILENT : SPLAT_PIXEL_AGREED);
+        assert_int_equal(view->state[fitted], SPLAT_PIXEL_FITTED);
+        assert_int_equal(view->state[sky], SPLAT_PIXEL_SKY);
+        assert_true(splat_view_map_reach(view, sky) == INFINITY);
+        assert_true(splat_view_map_reach(view, fitted) == view->depth[fitted]);
+    }
+    view->depth[fitted] = 0;
+    assert_false(splat_view_map_trusted(view, fitted));
+    splat_view_maps_free(&maps);
+}
+
 /* Depth that is half a hundredth off is noise; a neighbour that sees a twentieth farther looks through the place. */
 static void a_twentieth_is_looked_through(void **state)
 {
@@ -425,7 +458,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_truth_is_kept),
-        cmocka_unit_test(what_one_view_sees_is_dropped),
+        cmocka_unit_test(pixels_that_agree_are_marked), cmocka_unit_test(what_one_view_sees_is_dropped),
         cmocka_unit_test(a_twentieth_is_looked_through),
         cmocka_unit_test(floaters_of_a_few_views_are_outvoted),
         cmocka_unit_test(a_pixel_is_the_limit),

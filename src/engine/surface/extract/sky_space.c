@@ -118,6 +118,7 @@ splat_status splat_sky_clear_map(const splat_sky *sky, size_t number, splat_view
             if (!trusted[i]) continue;
             map->depth[i] = 0;
             map->alpha[i] = 0;
+            map->state[i] = SPLAT_PIXEL_SKY;
         }
     free(work);
     free(trusted);

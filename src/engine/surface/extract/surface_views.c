@@ -76,7 +76,7 @@ typedef struct view_buffers {
     float *planes;      /* the same where it cannot */
     float *maps;        /* depth, normal (3 planes), alpha */
     float *render;
-    uint8_t *rgb, *kept;
+    uint8_t *rgb, *state, *kept;
 } view_buffers;
 
 static void free_buffers(splat_backend *backend, view_buffers *b)
@@ -84,6 +84,7 @@ static void free_buffers(splat_backend *backend, view_buffers *b)
     splat_block_free(backend, &b->pinned);
     free(b->planes);
     free(b->rgb);
+    free(b->state);
     free(b->kept);
 }
 
@@ -92,11 +93,11 @@ static splat_status make_buffers(splat_backend *backend, size_t n, bool has_mask
 {
     size_t bytes = 8 * n * sizeof *b->planes;
     *b = (view_buffers){.pinned = {.placement = SPLAT_ON_HOST, .type = SPLAT_TYPE_FLOAT32}, .rgb = malloc(3 * n),
-                        .kept = has_masks ? malloc(n) : NULL};
+                        .state = malloc(n), .kept = has_masks ? malloc(n) : NULL};
     if (splat_block_resize(backend, &b->pinned, "maps of a view", SPLAT_OWNER_LISTS, bytes, NULL) != SPLAT_OK)
         b->planes = malloc(bytes);
     b->maps = b->pinned.data ? b->pinned.data : b->planes;
-    if (b->maps && b->rgb && (b->kept || !has_masks)) {
+    if (b->maps && b->rgb && b->state && (b->kept || !has_masks)) {
         b->render = b->maps + 5 * n;
         return SPLAT_OK;
     }
@@ -116,12 +117,14 @@ static splat_status see(splat_model *model, const splat_camera *camera, float mi
     for (size_t i = 0; i < n; i++) {
         if (!(alpha[i] >= min_alpha)) depth[i] = 0;
         splat_surface_color(b->render, alpha, n, i, b->rgb + 3 * i);
+        b->state[i] = SPLAT_PIXEL_SILENT;
     }
     view->camera = camera;
     view->depth = depth;
     view->normal = normal;
     view->alpha = alpha;
     view->rgb = b->rgb;
+    view->state = b->state;
     return SPLAT_OK;
 }
 
@@ -131,13 +134,15 @@ static splat_status leave_masked(splat_scene *scene, const splat_surface_view *v
 {
     const splat_dataset *dataset = &scene->dataset;
     size_t n = splat_camera_pixels(view->camera);
-    float *depth = b->maps, *alpha = depth + 4 * n, unknown = dataset->mask_mode == SPLAT_MASKS_IGNORE ? 1.0f : 0.0f;
+    bool is_unknown = dataset->mask_mode == SPLAT_MASKS_IGNORE;
+    float *depth = b->maps, *alpha = depth + 4 * n;
     if (!dataset->views[view->index].has_mask) return SPLAT_OK;
     SPLAT_TRY(splat_scene_read_mask(scene, view->index, view->camera->width, view->camera->height, b->kept, error));
     for (size_t i = 0; i < n; i++) {
         if (b->kept[i]) continue;
         depth[i] = 0;
-        alpha[i] = unknown;
+        alpha[i] = is_unknown;
+        b->state[i] = is_unknown ? SPLAT_PIXEL_MASKED : SPLAT_PIXEL_SKY;
     }
     return SPLAT_OK;
 }
@@ -152,7 +157,10 @@ static splat_status leave_sky(const splat_sky *sky, const splat_surface_view *vi
     bool ok = work && trusted;
     if (ok && splat_sky_read_trusted(sky, view->number, view->camera->width, view->camera->height, work, trusted))
         for (size_t i = 0; i < n; i++)
-            if (trusted[i]) depth[i] = alpha[i] = 0;
+            if (trusted[i]) {
+                depth[i] = alpha[i] = 0;
+                b->state[i] = SPLAT_PIXEL_SKY;
+            }
     free(work);
     free(trusted);
     return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sky of a view");

@@ -2,6 +2,7 @@
 #ifndef SPLAT_SURFACE_SURFACE_VIEWS_H
 #define SPLAT_SURFACE_SURFACE_VIEWS_H
 
+#include "surface/extract/pixel_state.h"
 #include "surface/extract/surface_points.h"
 
 /* The surface that one view sees, on the host; valid during the call. Pixels without surface have depth 0. */
@@ -12,6 +13,7 @@ typedef struct splat_surface_view {
     const float *depth;     /* [height][width], along the camera's axis: where the transmittance passes 1/2 */
     const float *normal;    /* [3][height][width], world, towards the camera, unit or 0 */
     const float *alpha;     /* [height][width] */
+    const uint8_t *state;   /* [height][width], splat_pixel_state: SILENT, MASKED or SKY */
     const uint8_t *rgb;     /* [height][width][3]: colours that do not depend on the direction (SH degree 0) */
 } splat_surface_view;
 

@@ -1,6 +1,7 @@
 /* A pixel's place, judged by what the neighbours of its view see there. */
 #include "surface/extract/view_agreement.h"
 
+#include "math/camera.h"
 
 #define BATCH SPLAT_AGREEMENT_BATCH
 #define LEAST_COSINE 0.17f /* 80 degrees */
@@ -284,4 +285,25 @@ void splat_view_agreements(const splat_view_maps *maps, size_t v, size_t first, 
         if (k > 0) end_answers(&b, &two[(k - 1) % 2]);
     }
     for (uint32_t i = 0; i < b.n; i++) finish(&b, i, &agreements[b.number[i]]);
+}
+
+void splat_view_maps_mark_agreed(splat_view_maps *maps, int threads)
+{
+    for (size_t v = 0; v < maps->n; v++) {
+        splat_view_map *map = &maps->views[v];
+        size_t n = splat_camera_pixels(&map->camera);
+#pragma omp parallel for schedule(dynamic, 16) num_threads(threads)
+        for (size_t first = 0; first < n; first += BATCH) {
+            splat_agreement a[BATCH];
+            uint8_t is_said[BATCH];
+            size_t n_asked = n - first < BATCH ? n - first : BATCH;
+            splat_view_agreements(maps, v, first, 1, n_asked, a, is_said);
+            for (size_t i = 0; i < n_asked; i++) {
+                uint8_t *state = &map->state[first + i];
+                if (*state != SPLAT_PIXEL_SILENT && *state != SPLAT_PIXEL_AGREED) continue;
+                bool holds = is_said[i] && splat_agreement_holds(&a[i], map->n_neighbors);
+                *state = holds ? SPLAT_PIXEL_AGREED : SPLAT_PIXEL_SILENT;
+            }
+        }
+    }
 }

@@ -41,4 +41,7 @@ static inline bool splat_agreement_holds(const splat_agreement *a, uint32_t n_ne
     return a->n_agree >= least && a->n_against <= a->n_agree;
 }
 
+/* SILENT and AGREED pixels become AGREED if they are surface, else SILENT. Does not depend on threads. */
+void splat_view_maps_mark_agreed(splat_view_maps *maps, int threads);
+
 #endif

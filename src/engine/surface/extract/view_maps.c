@@ -20,7 +20,7 @@
 /* With those of the view in work, before it is packed. */
 static uint64_t bytes_of(const splat_scene *scene, float resolution_factor)
 {
-    uint64_t n = 0, work = 35 * (uint64_t)splat_surface_pixels(scene, resolution_factor);
+    uint64_t n = 0, work = 36 * (uint64_t)splat_surface_pixels(scene, resolution_factor);
     for (size_t i = 0; i < scene->dataset.n_train; i++) {
         splat_camera camera = splat_surface_camera(scene, i, resolution_factor);
         n += splat_camera_pixels(&camera);
@@ -60,6 +60,7 @@ void splat_view_maps_free(splat_view_maps *maps)
         free(maps->views[i].normal);
         free(maps->views[i].rgb);
         free(maps->views[i].alpha);
+        free(maps->views[i].state);
         free(maps->views[i].gray);
     }
     free(maps->views);
@@ -82,7 +83,8 @@ static splat_status make_room(splat_view_maps *maps, size_t n, const splat_camer
         view->normal = ok ? malloc(2 * n_pixels * sizeof *view->normal) : NULL;
         view->rgb = ok ? calloc(n_pixels, 3) : NULL;
         view->alpha = ok ? calloc(n_pixels, 1) : NULL;
-        ok = view->depth && view->normal && view->rgb && view->alpha;
+        view->state = ok ? calloc(n_pixels, 1) : NULL;
+        ok = view->depth && view->normal && view->rgb && view->alpha && view->state;
         maps->bytes += bytes;
     }
     if (ok) return SPLAT_OK;
@@ -117,7 +119,8 @@ static splat_status fill(void *user, const splat_surface_view *view, splat_error
         map->depth[i] = view->depth[i];
         memcpy(map->rgb + 3 * i, view->rgb + 3 * i, 3);
         splat_normal_encode(normal, map->normal + 2 * i);
-        map->alpha[i] = (uint8_t)(fminf(fmaxf(view->alpha[i], 0), 1) * 253 + 0.5f);
+        map->alpha[i] = (uint8_t)(fminf(fmaxf(view->alpha[i], 0), 1) * 255 + 0.5f);
+        map->state[i] = view->state[i];
     }
     return splat_surface_go_on(f->options, "looking for surface", (double)(view->number + 1) / (double)f->maps->n,
                                error);

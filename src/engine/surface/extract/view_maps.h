@@ -6,12 +6,11 @@
 #include "model/model.h"
 #include "scene/scene.h"
 #include "splatsmith/mesh.h"
+#include "surface/extract/pixel_state.h"
 
 #include <math.h>
 
-#define SPLAT_VIEW_MAP_PIXEL_BYTES 12u /* host memory of a pixel: depth, normal, colour, alpha */
-#define SPLAT_VIEW_MAP_PLANE 255       /* the pixel has the depth of a plane */
-#define SPLAT_VIEW_MAP_PLAIN 254       /* the photo is plain there, and no plane was found: any depth explains it */
+#define SPLAT_VIEW_MAP_PIXEL_BYTES 13u /* host memory of a pixel: depth, normal, colour, alpha, state */
 #define SPLAT_VIEW_NEIGHBORS 8         /* views that a view is compared with */
 
 /* One training view. */
@@ -21,8 +20,8 @@ typedef struct splat_view_map {
     float *depth;        /* [height][width], along the camera's axis; 0: no surface */
     int16_t *normal;     /* [height][width][2], world, towards the camera: splat_normal_decode */
     uint8_t *rgb;        /* [height][width][3] */
-    uint8_t *alpha;      /* [height][width], 253 times it: a pixel without depth is seen through where this is small;
-                            or, after splat_planes_find, one of the two: */
+    uint8_t *alpha;      /* [height][width], 255 times it: a pixel without depth is seen through where this is small */
+    uint8_t *state;      /* [height][width], a splat_pixel_state */
     uint8_t *gray;       /* [height / 2][width / 2], the photo's, after splat_planes_find; NULL: not known */
     uint32_t n_neighbors, neighbors[SPLAT_VIEW_NEIGHBORS]; /* numbers of maps, the best first */
 } splat_view_map;
@@ -58,6 +57,19 @@ void splat_view_maps_free(splat_view_maps *maps);
 void splat_view_maps_find_neighbors(splat_view_maps *maps, int threads);
 
 /* ---------------------------------------------------------------- pixels */
+
+/* True if more than the splat's own depth says what the pixel sees. */
+static inline bool splat_view_map_trusted(const splat_view_map *map, size_t pixel)
+{
+    uint8_t state = map->state[pixel];
+    return state == SPLAT_PIXEL_SKY || (state >= SPLAT_PIXEL_AGREED && map->depth[pixel] > 0);
+}
+
+/* Up to where the pixel sees, of one that is trusted: its depth, or infinity in the sky. */
+static inline float splat_view_map_reach(const splat_view_map *map, size_t pixel)
+{
+    return map->state[pixel] == SPLAT_PIXEL_SKY ? INFINITY : map->depth[pixel];
+}
 
 /* Number of the pixel at (x, y), or of the nearest one at the picture's sides when that lies beyond them. */
 static inline size_t splat_view_map_pixel(const splat_view_map *map, int x, int y)

@@ -133,7 +133,8 @@ static void set_pixel(finder *f, splat_view_map *map, size_t p, size_t plane)
     double towards = -fit->offset;
     float normal[3];
     map->depth[p] = plane_depth(&map->camera, fit, p);
-    map->alpha[p] = SPLAT_VIEW_MAP_PLANE;
+    map->alpha[p] = 255;
+    map->state[p] = SPLAT_PIXEL_FITTED;
     for (int k = 0; k < 3; k++) towards += fit->normal[k] * (double)map->camera.center[k];
     for (int k = 0; k < 3; k++) normal[k] = (float)(towards < 0 ? -fit->normal[k] : fit->normal[k]);
     splat_normal_encode(normal, map->normal + 2 * p);
@@ -146,7 +147,8 @@ static void set_smooth(splat_view_map *map, size_t p, const plane_slant *slant, 
     plane_shade_normal(&map->camera, slant, (float)(p % (size_t)map->camera.width) + 0.5f,
                        (float)(p / (size_t)map->camera.width) + 0.5f, normal);
     map->depth[p] = 1 / slant->q;
-    map->alpha[p] = is_known ? SPLAT_VIEW_MAP_PLANE : SPLAT_VIEW_MAP_PLAIN;
+    map->alpha[p] = 255;
+    map->state[p] = is_known ? SPLAT_PIXEL_SHADED : SPLAT_PIXEL_SILENT;
     splat_normal_encode(normal, map->normal + 2 * p);
 }
 
@@ -208,7 +210,6 @@ static splat_status write(finder *f, size_t number, plane_work *work, splat_erro
             taken[chosen]++;
             continue;
         }
-        if (label && !slot && map->depth[p] > 0) map->alpha[p] = SPLAT_VIEW_MAP_PLAIN;
         if (!slot) continue;
         size_t plane = segment->planes[slot - 1];
         work->component[p] = (int32_t)plane;
