@@ -73,6 +73,12 @@ typedef struct splat_raster_row {
     uint32_t unused[2];            /* fills a line of the processor's cache */
 } splat_raster_row;
 
+/* The background of all Gaussians: a colour of each direction (ops/dome/dome.h). */
+typedef struct splat_dome {
+    const float *colors;     /* NULL: nothing but the background's colour */
+    float center[3], radius; /* of the ball whose places have the colours; radius 0: infinity, directions alone */
+} splat_dome;
+
 /* The needs of a view when it was last in work, 0: unknown. Sizes arrays, never results. */
 typedef struct splat_view_hint {
     uint64_t n_instances;
@@ -89,6 +95,7 @@ typedef struct splat_frame {
     splat_camera camera;
     splat_screen_filter filter;
     float background[3];
+    splat_dome dome;            /* added to the picture by splat_view_forward, where it has colours */
     splat_dropout dropout;
     const float *jitter;        /* [2][height][width] offsets (x plane, then y) of the sampling position, or NULL */
     uint32_t tiles_x, tiles_y;

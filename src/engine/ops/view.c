@@ -4,6 +4,7 @@
 #include "backend/backend.h"
 #include "math/camera.h"
 #include "ops/bin/bin.h"
+#include "ops/dome/dome.h"
 #include "ops/raster/raster.h"
 
 #include <string.h>
@@ -81,7 +82,8 @@ splat_status splat_view_forward(splat_backend *backend, splat_frame *frame, cons
         if (blend->view_count) SPLAT_TRY(splat_op_view_count(backend, blend->view_count, error));
         frame->n_view_instances += frame->n_instances;
     }
-    return SPLAT_OK;
+    if (!blend->colors || !frame->dome.colors) return SPLAT_OK;
+    return splat_op_dome(backend, &(struct splat_dome_args){frame}, error);
 }
 
 splat_status splat_view_reserve_gradients(splat_backend *backend, splat_frame *frame, splat_error *error)
