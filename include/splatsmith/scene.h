@@ -130,6 +130,10 @@ typedef struct splat_exposure_spread {
 /* Measures the spread from at most 200 training photos, which are decoded. Errors: those of decoding, MEMORY. */
 splat_status splat_scene_measure_exposures(splat_scene *scene, splat_exposure_spread *spread, splat_error *error);
 
+/* Looks for the sky in the training photos, as splat_scene_options.sky says, when first called. *has: some photo shows
+ * sky, and photos have no opacity (mask mode ALPHA). Errors: those of decoding, MEMORY. */
+splat_status splat_scene_has_sky(splat_scene *scene, bool *has, splat_error *error);
+
 /* Copies the points that a training starts from, the scene's or random ones, to the caller's memory: positions =
  * float[n_points][3], scene units; colors = uint8_t[n_points][3], sRGB. Either may be NULL. */
 void splat_scene_get_points(const splat_scene *scene, float *positions, uint8_t *colors);

@@ -844,6 +844,7 @@ splat_train_options._fields_ = [
     ("free_space", c_bool),
     ("dropout", c_float),
     ("ranks", POINTER(splat_comm)),
+    ("dome", c_bool),
 ]
 splat_step_info._fields_ = [
     ("size", c_size_t),
@@ -985,6 +986,7 @@ splat_run_options._fields_ = [
 splat_run_begun._fields_ = [
     ("strategy", POINTER(splat_strategy)),
     ("exposure", c_bool),
+    ("dome", c_bool),
 ]
 splat_mesh_extract_options._fields_ = [
     ("size", c_size_t),
@@ -1273,6 +1275,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_scene_read_photo": (c_int, [POINTER(splat_scene), c_size_t, POINTER(c_uint8), POINTER(splat_error)]),
     "splat_scene_measure_exposures": (c_int, [POINTER(splat_scene), POINTER(splat_exposure_spread),
         POINTER(splat_error)]),
+    "splat_scene_has_sky": (c_int, [POINTER(splat_scene), POINTER(c_bool), POINTER(splat_error)]),
     "splat_scene_get_points": (None, [POINTER(splat_scene), POINTER(c_float), POINTER(c_uint8)]),
     "splat_scene_photo_init_sized": (None, [POINTER(splat_scene_photo), c_size_t]),
     "splat_scene_arrays_init_sized": (None, [POINTER(splat_scene_arrays), c_size_t]),
@@ -1369,6 +1372,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_trainer_load_model": (c_int, [POINTER(splat_trainer), c_char_p, c_int, POINTER(splat_error)]),
     "splat_trainer_start_coarse": (c_int, [POINTER(splat_trainer), c_char_p, POINTER(splat_error)]),
     "splat_trainer_load_exposures": (c_int, [POINTER(splat_trainer), c_char_p, POINTER(splat_error)]),
+    "splat_trainer_load_sky": (c_int, [POINTER(splat_trainer), c_char_p, POINTER(splat_error)]),
     "splat_trainer_get_losses": (c_int, [POINTER(splat_trainer), POINTER(splat_loss), POINTER(c_size_t),
         POINTER(splat_error)]),
     "splat_trainer_grow_to": (c_int, [POINTER(splat_trainer), c_size_t, POINTER(splat_error)]),

@@ -4,6 +4,7 @@
 #define SPLAT_OPS_FRAME_H
 
 #include "base/rng.h"
+#include "math/dome.h"
 #include "math/projection.h"
 #include "ops/types.h"
 
@@ -72,12 +73,6 @@ typedef struct splat_raster_row {
     uint16_t first_row, last_row;  /* rows of the picture that the ellipse reaches; none when first_row > last_row */
     uint32_t unused[2];            /* fills a line of the processor's cache */
 } splat_raster_row;
-
-/* The background of all Gaussians: a colour of each direction (ops/dome/dome.h). */
-typedef struct splat_dome {
-    const float *colors;     /* NULL: nothing but the background's colour */
-    float center[3], radius; /* of the ball whose places have the colours; radius 0: infinity, directions alone */
-} splat_dome;
 
 /* The needs of a view when it was last in work, 0: unknown. Sizes arrays, never results. */
 typedef struct splat_view_hint {

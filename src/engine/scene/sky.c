@@ -4,8 +4,10 @@
 #include "base/context.h"
 #include "io/picture/image_read.h"
 #include "math/camera.h"
+#include "math/dome.h"
 #include "scene/mask.h"
 #include "scene/photo.h"
+#include "scene/sky_colors.h"
 #include "scene/sky_dome.h"
 #include "scene/sky_photos.h"
 #include "scene/sky_regions.h"
@@ -61,6 +63,21 @@ static void take_masks(sky_finder *f, splat_sky *sky)
     sky->radius = f->radius;
 }
 
+/* The colours of the sky; sky->colors stays NULL without sky. */
+static splat_status take_colors(const sky_finder *f, splat_sky *sky, splat_error *error)
+{
+    bool is_found = false;
+    float *colors = malloc(SPLAT_DOME_BYTES);
+    if (!colors) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the colours of the sky");
+    splat_status status = sky_colors_find(f, sky->masks, colors, &is_found, error);
+    for (int k = 0; k < 3; k++) sky->center[k] = f->center[k];
+    if (status == SPLAT_OK && is_found)
+        sky->colors = colors;
+    else
+        free(colors);
+    return status;
+}
+
 static splat_status find(splat_scene *scene, splat_sky *sky, splat_error *error)
 {
     sky_finder f = {.scene = scene, .n = scene->dataset.n_train, .threads = scene->context->threads};
@@ -74,6 +91,7 @@ static splat_status find(splat_scene *scene, splat_sky *sky, splat_error *error)
     if (status == SPLAT_OK && f.fit > 0) {
         status = sky_regions_find(&f, error);
         if (status == SPLAT_OK) take_masks(&f, sky);
+        if (status == SPLAT_OK) status = take_colors(&f, sky, error);
     }
     sky_photos_free(&f);
     free(f.dome);
@@ -110,6 +128,17 @@ static splat_status read_all(const splat_scene *scene, splat_sky *sky, splat_err
         if (view->sky_path) SPLAT_TRY(read(view, &sky->masks[i], error));
     }
     return SPLAT_OK;
+}
+
+/* Masks of files say where the sky is; the photos have its colours. */
+static splat_status find_colors(splat_scene *scene, splat_sky *sky, splat_error *error)
+{
+    sky_finder f = {.scene = scene, .n = scene->dataset.n_train, .threads = scene->context->threads};
+    place_cameras(&f);
+    splat_status status = sky_photos_load(&f, error);
+    if (status == SPLAT_OK) status = take_colors(&f, sky, error);
+    sky_photos_free(&f);
+    return status;
 }
 
 /* ---------------------------------------------------------------- either */
@@ -166,5 +195,28 @@ splat_status splat_scene_find_sky(splat_scene *scene, const splat_sky **sky, spl
     measure(scene, made);
     report(scene, made);
     *sky = scene->sky = made;
+    return SPLAT_OK;
+}
+
+splat_status splat_scene_find_sky_dome(splat_scene *scene, splat_dome *dome, splat_error *error)
+{
+    const splat_sky *sky;
+    *dome = (splat_dome){.colors = NULL};
+    SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
+    if (!sky->is_found) return SPLAT_OK;
+    if (!sky->colors) SPLAT_TRY(find_colors(scene, scene->sky, error));
+    dome->colors = scene->sky->colors;
+    dome->radius = (float)scene->sky->radius;
+    for (int k = 0; k < 3; k++) dome->center[k] = (float)scene->sky->center[k];
+    return SPLAT_OK;
+}
+
+splat_status splat_scene_has_sky(splat_scene *scene, bool *has, splat_error *error)
+{
+    const splat_sky *sky;
+    *has = false;
+    if (scene->dataset.mask_mode == SPLAT_MASKS_ALPHA) return SPLAT_OK;
+    SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
+    *has = sky->is_found;
     return SPLAT_OK;
 }

@@ -14,6 +14,7 @@ void splat_sky_free(splat_sky *sky)
     if (!sky) return;
     for (size_t i = 0; sky->masks && i < sky->n; i++) free(sky->masks[i].pixels);
     free(sky->masks);
+    free(sky->colors);
     free(sky);
 }
 

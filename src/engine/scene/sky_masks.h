@@ -24,6 +24,8 @@ typedef struct splat_sky {
     double fit;            /* share of the plain pixels above the horizon that have the colour of their direction */
     double radius;         /* of the ball on which directions fit best, scene units; 0: infinity */
     double share;          /* of the pixels of all training photos */
+    float *colors;         /* of splat_scene_find_sky_dome; NULL: not found yet, or nowhere */
+    double center[3];      /* of the ball, with colors */
 } splat_sky;
 
 void splat_sky_free(splat_sky *sky);

@@ -3,6 +3,7 @@
 #define SPLAT_SCENE_SKY_PARTS_H
 
 #include "scene/scene.h"
+#include "scene/sky_masks.h"
 
 #define SKY_SIDE 32 /* bins along a side of the cube map: 2.8 degrees */
 #define SKY_BINS (6 * SKY_SIDE * SKY_SIDE)

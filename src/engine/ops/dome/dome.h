@@ -5,13 +5,6 @@
 
 #include "ops/frame.h"
 
-/* The colours are a cube map, [6][SIDE][SIDE][3]. Of a direction d the axis with the largest |d| is the first of the
- * face: face 2 axis for d > 0, 2 axis + 1 for d < 0; the next axes (cyclic), divided by |d| of the first, are the
- * coordinates of rows and columns. Node i of a row or column lies at -1 + 2 i/(SIDE - 1), so faces share the directions
- * of their borders; between nodes colours are bilinear. */
-#define SPLAT_DOME_SIDE 64
-#define SPLAT_DOME_NODES (6 * SPLAT_DOME_SIDE * SPLAT_DOME_SIDE)
-#define SPLAT_DOME_BYTES (SPLAT_DOME_NODES * 3 * sizeof(float))
 #define SPLAT_DOME_SUMS_BYTES (SPLAT_DOME_NODES * 3 * sizeof(int64_t))
 
 /* dome: image += T (S(d) - background) at every pixel of frame->image, which raster has written with T and the frame's
