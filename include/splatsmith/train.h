@@ -163,6 +163,8 @@ typedef struct splat_train_options {
     splat_comm *ranks;              /* the ranks that train together (splatsmith/distributed.h). Each has a trainer with
                                        the same scene and options, and its own view in each step
                                        (docs/distributed.md). Borrowed. NULL: one rank */
+    bool dome;                      /* false. The sky of the photos, a colour of each direction, lies behind the
+                                       Gaussians and is trained with them (docs/method.md 8.6) */
 } splat_train_options;
 
 /* The results of a step. On a GPU the host does not wait for the device: loss, l1, ssim and the counts of the view are
@@ -392,6 +394,9 @@ splat_status splat_trainer_start_coarse(splat_trainer *trainer, const char *path
 /* Sets the exposures of the photos, by their names, from an exposure.json; for a trainer with `exposure`. Errors:
  * ARGUMENT, IO, FORMAT, MEMORY; the trainer is unchanged then. */
 splat_status splat_trainer_load_exposures(splat_trainer *trainer, const char *path, splat_error *error);
+/* Sets the colours of the sky from a sky.safetensors; for a trainer with `dome`. Errors: ARGUMENT, IO, FORMAT, MEMORY;
+ * the trainer is unchanged then. */
+splat_status splat_trainer_load_sky(splat_trainer *trainer, const char *path, splat_error *error);
 
 /* A loss in addition to that of the photo, or a figure about one. */
 typedef struct splat_loss {
@@ -488,7 +493,7 @@ splat_status splat_trainer_run(splat_trainer *trainer, const splat_run_options *
 /* Facts of a run that it keeps when it resumes. */
 typedef struct splat_run_begun {
     const splat_strategy *strategy; /* NULL: there is no checkpoint, or this program lacks its strategy */
-    bool exposure;
+    bool exposure, dome;
 } splat_run_begun;
 /* Returns the facts of the checkpoint that options->start_checkpoint names; all zero without one. */
 splat_run_begun splat_run_find_begun(const splat_run_options *options);

@@ -141,6 +141,7 @@ class TrainOptions(TypedDict, total=False):
     late_prune_opacity: float
     free_space: bool
     dropout: float
+    dome: bool
     first_iteration: int
     regularize_after: int
     entropy_factor: float

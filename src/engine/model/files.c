@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/options.h"
 #include "io/splat/formats.h"
+#include "model/dome.h"
 #include "model/rest.h"
 #include "ops/bind/bind.h"
 
@@ -119,6 +120,11 @@ splat_status splat_model_load(splat_context *context, const char *path, splat_mo
     size_t counted = splat_cloud_bytes(cloud.n, cloud.sh_degree, cloud.filter_3d != NULL);
     splat_host_memory_add(&context->host_memory, SPLAT_HOST_FILES, counted);
     splat_status status = splat_model_from_cloud(context, path, &cloud, model, error);
+    if (status == SPLAT_OK) status = splat_model_load_dome(*model, path, error);
+    if (status != SPLAT_OK) {
+        splat_model_destroy(*model);
+        *model = NULL;
+    }
     splat_host_memory_remove(&context->host_memory, SPLAT_HOST_FILES, counted);
     splat_cloud_free(&cloud);
     return status;

@@ -31,6 +31,7 @@ void splat_model_destroy(splat_model *model)
     if (!model) return;
     splat_frame_free(model->backend, &model->frame);
     splat_row_blocks_free(model->backend, &model->parameters);
+    splat_block_free(model->backend, &model->dome_block);
     splat_region_free(model->backend, &model->backend->scratch); /* made again when another model needs it */
     free(model);
 }

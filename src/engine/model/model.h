@@ -24,6 +24,8 @@ struct splat_model {
     splat_render_mode render_mode;  /* MIP or CLASSIC */
     float kernel_size;
     uint64_t max_instances;         /* most instances of a view's band, from a plan; 0: no plan */
+    splat_dome dome;                /* the sky behind the Gaussians; colors: of dome_block, NULL: none */
+    splat_block dome_block;         /* the colours, then centre and radius of the ball */
     splat_frame frame;              /* frame of the current view: training, evaluation and renders use it in turns,
                                        which saves memory; a view in another frame may be in work at the same time */
 };

@@ -2,6 +2,7 @@
 #include "model/render.h"
 
 #include "math/camera.h"
+#include "model/dome.h"
 #include "model/rest.h"
 #include "ops/exposure/exposure.h"
 #include "ops/geometry/geometry.h"
@@ -55,6 +56,7 @@ splat_status splat_model_rasterize(const splat_model *model, splat_frame *frame,
     splat_backend *b = model->backend;
     size_t count_bytes = splat_camera_pixels(camera) * sizeof *frame->blended;
     SPLAT_TRY(splat_model_begin_view(model, frame, camera, background, error));
+    splat_model_set_background(model, frame, background);
     if (counted) SPLAT_TRY(splat_frame_take(b, frame, count_bytes, (void **)&frame->blended, error));
     SPLAT_TRY(project(model, frame, error));
     splat_view_blend blend = {.max_instances = splat_model_max_instances(model), .colors = true};

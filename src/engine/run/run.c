@@ -1,9 +1,11 @@
 /* A whole run: the model folder of 3DGS around the steps. */
 #include "base/file.h"
 #include "base/options.h"
+#include "io/dome_file.h"
 #include "io/model_folder.h"
 #include "io/ply/ply_points.h"
 #include "io/splat/formats.h"
+#include "model/dome.h"
 #include "run/cfg_args.h"
 #include "run/reached_iteration.h"
 #include "run/run_checkpoints.h"
@@ -154,6 +156,20 @@ static splat_status save_exposures(const splat_trainer *t, const char *folder, s
     return status;
 }
 
+/* Saves the sky behind the splat, and the last one also in the model folder. */
+static splat_status save_sky(const splat_trainer *t, const char *folder, splat_error *error)
+{
+    splat_dome dome;
+    SPLAT_TRY(splat_model_get_dome(t->model, &dome, error));
+    if (!dome.colors) return SPLAT_OK;
+    char *path = splat_format("%s/" SPLAT_DOME_FILE, folder);
+    splat_status status = path ? splat_dome_write(path, &dome, error)
+                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    free(path);
+    free((void *)dome.colors);
+    return status;
+}
+
 /* By way of one copy on the host, wherever the rows are; baking the filter changes the copy. */
 static splat_status write_splats(splat_trainer *t, const char *plain, const char *fused, splat_error *error)
 {
@@ -186,6 +202,8 @@ static splat_status save_model(splat_trainer *t, const splat_run_options *run, c
     if (status == SPLAT_OK) status = save_bound(t, run->model_path, folder, error);
     if (status == SPLAT_OK) status = save_exposures(t, folder, error);
     if (status == SPLAT_OK) status = save_exposures(t, run->model_path, error);
+    if (status == SPLAT_OK) status = save_sky(t, folder, error);
+    if (status == SPLAT_OK) status = save_sky(t, run->model_path, error);
     if (status == SPLAT_OK) status = write_split(t, folder, error); /* this splat's, wherever its folder goes */
     if (status == SPLAT_OK) tell(run, (splat_event){.kind = SPLAT_EVENT_SAVED, .step = step, .path = plain});
     free(folder);
@@ -278,7 +296,10 @@ static splat_status run_loop(splat_trainer *t, const splat_run_options *run, spl
         if (t->save_requested) save_requested(t, run, checkpoints, step, &saved);
         if (enough) return give_up(t, run, checkpoints, step, saved, error);
     }
-    if (t->iteration >= last && run->only_checkpoint) SPLAT_TRY(save_exposures(t, run->model_path, error));
+    if (t->iteration >= last && run->only_checkpoint) {
+        SPLAT_TRY(save_exposures(t, run->model_path, error));
+        SPLAT_TRY(save_sky(t, run->model_path, error));
+    }
     if (t->iteration > 0) splat_run_folder_begin(folder); /* what is saved without a step is this run's, too */
     if (t->iteration >= last && run->only_checkpoint && checkpoints->last != t->iteration)
         return splat_run_checkpoints_save(checkpoints, SPLAT_CHECKPOINT_REQUESTED, step, error);

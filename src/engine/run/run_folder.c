@@ -72,7 +72,7 @@ static splat_status list_file(const char *folder, const char *name, left_files *
 {
     static const char *const at_start[] = {"cfg_args", "cameras.json", "split.json", "input.ply"};
     static const char *const later[] = {"results.json", "per_view.json", "report.html", "history.jsonl",
-                                        "mesh.ply",     "exposure.json"};
+                                        "mesh.ply",     "exposure.json", "sky.safetensors"};
     int64_t bytes = file_bytes(folder, name);
     int checkpoint = number_in(name, "chkpnt", ".splatsmith");
     if (checkpoint == NO_NUMBER) checkpoint = number_in(name, "chkpnt", ".pth");

@@ -2,6 +2,7 @@
 #include "measure/dealt_views.h"
 #include "train/density/density.h"
 #include "train/parts/depths.h"
+#include "train/parts/dome.h"
 #include "train/parts/exposure.h"
 #include "train/ranks/host_rows.h"
 #include "train/ranks/pictures.h"
@@ -48,6 +49,7 @@ static splat_status follow(splat_trainer *t, const splat_order *o, splat_lpips *
         return splat_trainer_begin_at(t, o->iteration, o->density_control_done, o->adam_steps, error);
     case SPLAT_ORDER_FILTER: return splat_density_update_filter(t, error);
     case SPLAT_ORDER_EXPOSURES: return splat_exposures_share(t, error);
+    case SPLAT_ORDER_DOME: return splat_dome_share(t, error);
     case SPLAT_ORDER_DEPTHS: return splat_depths_serve_losses(t, error);
     case SPLAT_ORDER_SHOW: return splat_shards_serve_picture(t, o, error);
     case SPLAT_ORDER_SUMMARY: return splat_shards_serve_summary(t, o, error);

@@ -116,7 +116,7 @@ typedef struct splat_state_array {
     void *device;
 } splat_state_array;
 
-#define SPLAT_MAX_STATE_ARRAYS (3 * SPLAT_N_TENSORS + 7 + 2 * SPLAT_MAX_EXTRA_ARRAYS + 3 * SPLAT_MAX_BOUND_ARRAYS)
+#define SPLAT_MAX_STATE_ARRAYS (3 * SPLAT_N_TENSORS + 10 + 2 * SPLAT_MAX_EXTRA_ARRAYS + 3 * SPLAT_MAX_BOUND_ARRAYS)
 /* Appends the arrays of a description; that of a trainer, or that of a checkpoint, where there is no device memory. */
 void splat_state_arrays_add(splat_state_array *arrays, int *n, const splat_row_blocks *rows, uint32_t n_rows);
 /* Those of a binding with so many rows; bound: where they lie, or NULL as above. */

@@ -210,6 +210,7 @@ static splat_status backward(splat_trainer *t, splat_step *s, splat_error *error
                                          .without_mean_abs = !s->wants_statistics,
                                          .alpha = s->view.grad_alpha,
                                          .depth = s->view.depth};
+    if (s->has_view) SPLAT_TRY(splat_parts_backward(t, &s->view, error));
     SPLAT_TRY(t->way->reserve(t, error));
     if (s->has_view) SPLAT_TRY(splat_view_backward(t->backend, &t->model->frame, &screen, error));
     return splat_step_stamp(t, SPLAT_MARK_RASTER_BACKWARD, error);

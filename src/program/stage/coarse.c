@@ -117,15 +117,17 @@ static splat_status choose_exposures(const splat_line *line, const splat_session
 static splat_status start(splat_training *t, const splat_line *line, const splat_model_info *splat, splat_error *error)
 {
     const splat_session *session = &t->session;
-    char exposures[SPLAT_STAGE_PATH];
+    char exposures[SPLAT_STAGE_PATH], sky[SPLAT_STAGE_PATH];
     fill_train_options(line, session, splat, &t->train_options);
     SPLAT_TRY(choose_exposures(line, session, &t->train_options, exposures, error));
+    t->train_options.dome = splat_session_find_sky(session, line, sky);
     SPLAT_TRY(
         splat_stage_plan(line, t->session.context, t->session.scene, splat->n_gaussians, 0, &t->train_options, error));
     SPLAT_TRY(splat_ranks_start_gpus(line, t->session.scene, &t->train_options, &t->workers, error));
     SPLAT_TRY(splat_trainer_create(t->session.context, t->session.scene, &t->train_options, &t->trainer, error));
     if (line->run->start_checkpoint || splat_ranks_is_worker(line)) return SPLAT_OK;
     SPLAT_TRY(splat_trainer_start_coarse(t->trainer, session->ply, error));
+    if (t->train_options.dome) SPLAT_TRY(splat_trainer_load_sky(t->trainer, sky, error));
     return t->train_options.exposure ? splat_trainer_load_exposures(t->trainer, exposures, error) : SPLAT_OK;
 }
 

@@ -72,6 +72,7 @@ void splat_stage_asked_run(const splat_line *line, const splat_run_options *run,
     const bool goes_on = begun.strategy && !splat_line_given(line, "strategy");
     asked_with(line, goes_on ? begun.strategy : splat_strategy_find(line->training->strategy), options);
     if (begun.exposure && !splat_line_given(line, "exposure")) options->exposure = true;
+    if (begun.dome) options->dome = true;
 }
 
 void splat_stage_plan_options(const splat_line *line, splat_plan_options *options)

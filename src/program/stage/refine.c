@@ -123,7 +123,9 @@ static splat_status open_scene(splat_session *session, const splat_line *line, s
     return session->ply[0] ? splat_scene_check_splat(session->scene, session->ply, error) : SPLAT_OK;
 }
 
-static splat_status start(splat_training *t, const splat_line *line, const char *splat, splat_error *error)
+/* sky: a file, or NULL. */
+static splat_status start(splat_training *t, const splat_line *line, const char *splat, const char *sky,
+                          splat_error *error)
 {
     splat_refine_input input;
     splat_refine_input_init(&input);
@@ -131,13 +133,16 @@ static splat_status start(splat_training *t, const splat_line *line, const char 
     input.splat_path = splat[0] ? splat : NULL;
     input.render_mode = strcmp(line->model->render_mode, "mip") == 0 ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC;
     SPLAT_TRY(splat_trainer_create(t->session.context, t->session.scene, &t->train_options, &t->trainer, error));
-    return line->run->start_checkpoint ? SPLAT_OK : splat_trainer_start_refine(t->trainer, &input, error);
+    if (line->run->start_checkpoint) return SPLAT_OK;
+    SPLAT_TRY(splat_trainer_start_refine(t->trainer, &input, error));
+    return sky ? splat_trainer_load_sky(t->trainer, sky, error) : SPLAT_OK;
 }
 
 splat_status splat_stage_begin_refine(splat_training *t, const splat_line *line, splat_error *error)
 {
     splat_refine_info mesh;
     char exposures[SPLAT_STAGE_PATH]; /* those of the splat; the refinement finds its own */
+    char sky[SPLAT_STAGE_PATH];
     tell_without_effect(line);
     SPLAT_TRY(splat_stage_check_refine(line, error));
     SPLAT_TRY(choose_folder(line, t->model_path, error));
@@ -147,9 +152,10 @@ splat_status splat_stage_begin_refine(splat_training *t, const splat_line *line,
     SPLAT_TRY(begin_train_options(line, &t->train_options, error));
     t->train_options.exposure = splat_session_find_exposures(&t->session, line, exposures);
     splat_line_put_given(line, &line->train->exposure, sizeof(bool), &t->train_options.exposure);
+    t->train_options.dome = splat_session_find_sky(&t->session, line, sky);
     SPLAT_TRY(splat_stage_plan(line, t->session.context, t->session.scene, mesh.n_gaussians, mesh.n_vertices,
                                &t->train_options, error));
-    SPLAT_TRY(start(t, line, t->session.ply, error));
+    SPLAT_TRY(start(t, line, t->session.ply, t->train_options.dome ? sky : NULL, error));
     splat_say(line->talk, "Mesh: %s, %zu vertices, %zu triangles, %zu Gaussians", line->model->mesh_file,
               mesh.n_vertices, mesh.n_faces, mesh.n_gaussians);
     splat_training_describe(t);

@@ -131,13 +131,25 @@ static bool has_file(const char *folder, const char *name, char path[SPLAT_STAGE
     return splat_stage_join(path, folder, name, NULL) == SPLAT_OK && splat_path_exists(path);
 }
 
-bool splat_session_find_exposures(const splat_session *session, const splat_line *line, char path[SPLAT_STAGE_PATH])
+/* A file next to the splat that was found, else in the model folder. */
+static bool find_next_to(const splat_session *session, const splat_line *line, const char *name,
+                         char path[SPLAT_STAGE_PATH])
 {
-    static const char name[] = "exposure.json";
     char folder[SPLAT_STAGE_PATH];
     const char *slash = strrchr(session->ply, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - session->ply) : 1, slash ? session->ply : ".");
     return has_file(folder, name, path) || (line->model->model_path && has_file(line->model->model_path, name, path));
+}
+
+bool splat_session_find_exposures(const splat_session *session, const splat_line *line, char path[SPLAT_STAGE_PATH])
+{
+    return find_next_to(session, line, "exposure.json", path);
+}
+
+bool splat_session_find_sky(const splat_session *session, const splat_line *line, char path[SPLAT_STAGE_PATH])
+{
+    const char *sky = session->scene_options.sky;
+    return (!sky || strcmp(sky, "none") != 0) && find_next_to(session, line, "sky.safetensors", path);
 }
 
 splat_status splat_session_open_scene(splat_session *session, const splat_line *line, bool hold_out, splat_error *error)

@@ -50,6 +50,8 @@ bool splat_stage_is_model_folder(const char *folder);
 splat_status splat_session_find_ply(splat_session *session, const splat_line *line, splat_error *error);
 /* The exposure.json of the splat that was found: next to it, else in the model folder. False: it has none. */
 bool splat_session_find_exposures(const splat_session *session, const splat_line *line, char path[SPLAT_STAGE_PATH]);
+/* The sky.safetensors of the splat, in the same places. False: it has none, or `sky` is none. The scene is open. */
+bool splat_session_find_sky(const splat_session *session, const splat_line *line, char path[SPLAT_STAGE_PATH]);
 /* Opens the scene alone, as source_path or the model folder says; session->context must be there, the rest zero.
  * hold_out: without a model folder test views are held out unless `eval` says otherwise. Errors: those of
  * splat_scene_open and splat_model_config_read. */

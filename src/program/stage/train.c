@@ -41,15 +41,27 @@ static void tell_finished(const splat_training *t, const splat_line *line)
                      t->model_path, path);
 }
 
-/* Without the option exposures are found where the photos need them. A strategy of other trainers that is asked for
- * trains as those do. */
+/* True for the strategies of other trainers, if one is asked for: it trains as those do. */
+static bool is_of_others(const splat_line *line)
+{
+    const char *strategy = line->training->strategy;
+    const bool is_ours = strcmp(strategy, "classic") != 0 && strcmp(strategy, "mcmc") != 0;
+    return !is_ours && splat_line_given(line, "strategy");
+}
+
+/* The sky lies behind the Gaussians where the photos show one. */
+static splat_status choose_sky(splat_training *t, const splat_line *line, splat_error *error)
+{
+    if (t->run_options.start_checkpoint || (is_of_others(line) && !splat_line_given(line, "sky"))) return SPLAT_OK;
+    return splat_scene_has_sky(t->session.scene, &t->train_options.dome, error);
+}
+
+/* Without the option exposures are found where the photos need them. */
 static splat_status choose_exposure(splat_training *t, const splat_line *line, splat_error *error)
 {
     splat_exposure_spread spread;
-    const char *strategy = line->training->strategy;
-    const bool is_ours = strcmp(strategy, "classic") != 0 && strcmp(strategy, "mcmc") != 0;
     if (splat_line_given(line, "exposure") || t->run_options.start_checkpoint) return SPLAT_OK;
-    if (!is_ours && splat_line_given(line, "strategy")) return SPLAT_OK;
+    if (is_of_others(line)) return SPLAT_OK;
     SPLAT_TRY(splat_scene_measure_exposures(t->session.scene, &spread, error));
     t->train_options.exposure = spread.differs;
     if (spread.differs)
@@ -75,6 +87,7 @@ splat_status splat_stage_begin_train(splat_training *t, const splat_line *line, 
     SPLAT_TRY(splat_scene_open(session->context, &session->scene_options, &session->scene, error));
     splat_stage_asked_run(line, &t->run_options, &t->train_options);
     SPLAT_TRY(choose_exposure(t, line, error));
+    SPLAT_TRY(choose_sky(t, line, error));
     SPLAT_TRY(splat_stage_plan(line, session->context, session->scene, 0, 0, &t->train_options, error));
     SPLAT_TRY(splat_ranks_start_gpus(line, session->scene, &t->train_options, &t->workers, error));
     SPLAT_TRY(splat_trainer_create(session->context, session->scene, &t->train_options, &t->trainer, error));

@@ -14,6 +14,7 @@ typedef struct splat_memory_setup {
     size_t n_depth_points;     /* places with known depth in the dataset */
     size_t depth_patch_bytes;  /* bytes for the marks of views with such places */
     bool has_depth_maps;       /* some training view has one */
+    size_t sky_bytes;          /* bytes for the masks of the sky */
     size_t n_ranks;            /* ranks; counts of Gaussians are those of each rank; 0 and 1: one rank */
 } splat_memory_setup;
 

@@ -10,6 +10,7 @@
 #include "ops/share/share.h"
 #include "train/density/strategies.h"
 #include "train/parts/bound_rows.h"
+#include "train/parts/dome.h"
 #include "train/parts/part.h"
 #include "train/parts/regularizer.h"
 #include "train/rest_state.h"
@@ -181,6 +182,7 @@ splat_memory_setup splat_memory_setup_of(const splat_context *context, const spl
                             .n_depth_points = dataset->n_depth_points,
                             .has_depth_maps = dataset->n_depths > 0,
                             .n_vertices = n_vertices,
+                            .sky_bytes = splat_dome_sky_bytes(scene),
                             .overhead = overhead};
     if (gpu && u.granule < GPU_GRANULE) u.granule = GPU_GRANULE;
     if (!u.overhead && gpu)

@@ -61,6 +61,11 @@ splat_status splat_parts_loss(splat_trainer *t, struct splat_step_view *view, sp
     CALL(loss, t, view, error);
 }
 
+splat_status splat_parts_backward(splat_trainer *t, struct splat_step_view *view, splat_error *error)
+{
+    CALL(backward, t, view, error);
+}
+
 splat_status splat_parts_update(splat_trainer *t, struct splat_step *step, splat_error *error)
 {
     CALL(update, t, step, error);

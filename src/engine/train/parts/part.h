@@ -50,6 +50,8 @@ typedef struct splat_part {
     splat_status (*picture)(splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
     /* Op loss has written the gradient of the picture: its changes, and losses of the part's own. */
     splat_status (*loss)(splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
+    /* dL/dimage is that of the blended picture: gradients of what is blended besides Gaussians. */
+    splat_status (*backward)(splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
     /* The Gaussians have made their step: the part's own parameters make theirs. Allocates nothing. */
     splat_status (*update)(splat_trainer *trainer, struct splat_step *step, splat_error *error);
 
@@ -75,6 +77,7 @@ splat_status splat_parts_begin(splat_trainer *trainer, struct splat_step *step, 
 splat_status splat_parts_stage(splat_trainer *trainer, int iteration, struct splat_step_view *view, splat_error *error);
 splat_status splat_parts_picture(splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
 splat_status splat_parts_loss(splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
+splat_status splat_parts_backward(splat_trainer *trainer, struct splat_step_view *view, splat_error *error);
 splat_status splat_parts_update(splat_trainer *trainer, struct splat_step *step, splat_error *error);
 splat_status splat_parts_get_losses(const splat_trainer *trainer, splat_loss *losses, size_t *n, splat_error *error);
 

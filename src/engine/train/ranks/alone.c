@@ -1,6 +1,7 @@
 /* A step of one rank: a view, and project_backward fused with Adam. */
 #include "train/ranks/alone.h"
 
+#include "model/dome.h"
 #include "model/render.h"
 #include "model/rest.h"
 #include "train/parts/bound_rows.h"
@@ -52,6 +53,7 @@ static splat_status regularize(splat_trainer *t, splat_step *s, splat_error *err
 static splat_status begin(splat_trainer *t, splat_step *s, splat_error *error)
 {
     SPLAT_TRY(splat_model_begin_view(t->model, &t->model->frame, s->view.camera, s->view.background, error));
+    splat_model_set_background(t->model, &t->model->frame, s->view.background);
     t->model->frame.hint = splat_step_hint(t, s->view.index);
     t->model->frame.dropout = splat_step_dropout(t, s->iteration);
     return SPLAT_OK;

@@ -3,6 +3,7 @@
  * batch_step says). */
 #include "train/ranks/batch.h"
 
+#include "model/dome.h"
 #include "model/render.h"
 #include "model/rest.h"
 #include "ops/share/share.h"
@@ -199,7 +200,7 @@ static splat_status begin(splat_trainer *t, splat_step *s, splat_error *error)
     SPLAT_TRY(splat_view_begin(t->backend, &model->frame, 0, s->view.camera, error));
     model->frame.filter = splat_model_screen_filter(model);
     model->frame.hint = splat_step_hint(t, s->view.index);
-    memcpy(model->frame.background, s->view.background, sizeof model->frame.background);
+    splat_model_set_background(model, &model->frame, s->view.background);
     return SPLAT_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "train/ranks/pictures.h"
 
 #include "math/camera.h"
+#include "model/dome.h"
 #include "model/render.h"
 #include "model/rest.h"
 #include "ops/geometry/geometry.h"
@@ -17,7 +18,7 @@ static splat_status begin_own(splat_trainer *t, const splat_camera *camera, cons
     splat_frame *frame = &t->model->frame;
     SPLAT_TRY(splat_view_begin(t->backend, frame, 0, camera, error));
     frame->filter = splat_model_screen_filter(t->model);
-    memcpy(frame->background, background, sizeof frame->background);
+    splat_model_set_background(t->model, frame, background);
     if (!counted) return SPLAT_OK;
     return splat_frame_take(t->backend, frame, splat_camera_pixels(camera) * sizeof *frame->blended,
                             (void **)&frame->blended, error);

@@ -63,6 +63,7 @@ typedef enum splat_order_kind {
     SPLAT_ORDER_FILTER,
     SPLAT_ORDER_SUMMARY,
     SPLAT_ORDER_EXPOSURES,
+    SPLAT_ORDER_DOME,
     SPLAT_ORDER_DEPTHS,
     SPLAT_ORDER_SHOW
 } splat_order_kind;
