@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/options.h"
+#include "io/dome_file.h"
 #include "mesh/files/mesh_io.h"
 
 #include <stdlib.h>
@@ -13,6 +14,15 @@ char *splat_measured_mesh_name(const char *mesh_path)
     const char *name = splat_basename(mesh_path), *end = strrchr(name, '.');
     int length = (int)(end && end > name ? (size_t)(end - name) : strlen(name));
     return splat_format("mesh_%.*s", length, name);
+}
+
+static splat_status read_sky(splat_measured_mesh *measured, const char *mesh_path, splat_error *error)
+{
+    char *path = splat_dome_path_next_to(mesh_path);
+    splat_status status = path ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    if (status == SPLAT_OK && splat_path_exists(path)) status = splat_dome_read(path, &measured->painter.dome, error);
+    free(path);
+    return status;
 }
 
 splat_status splat_measured_mesh_open_for(splat_measured_mesh *measured, const splat_context *context,
@@ -31,7 +41,8 @@ splat_status splat_measured_mesh_open_for(splat_measured_mesh *measured, const s
     if (measured->mesh.n_faces == 0)
         return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, mesh_path, SPLAT_NO_OFFSET,
                              "the file has no faces, so there is nothing to draw");
-    return splat_mesh_painter_open(&measured->painter, &measured->mesh, &own, n_pixels, context->threads, error);
+    SPLAT_TRY(splat_mesh_painter_open(&measured->painter, &measured->mesh, &own, n_pixels, context->threads, error));
+    return read_sky(measured, mesh_path, error);
 }
 
 splat_status splat_measured_mesh_open(splat_measured_mesh *measured, const splat_scene *scene, const char *mesh_path,
@@ -48,6 +59,7 @@ splat_status splat_measured_mesh_open(splat_measured_mesh *measured, const splat
 void splat_measured_mesh_close(splat_measured_mesh *measured)
 {
     splat_mesh_painter_close(&measured->painter);
+    free((void *)measured->painter.dome.colors);
     splat_mesh_free(&measured->mesh);
     free(measured->name);
 }

@@ -178,6 +178,19 @@ static void sample_color(const splat_mesh_painter *painter, const sample *s, flo
     }
 }
 
+/* The colour behind the mesh at the middle of a pixel. */
+static void background_color(const splat_mesh_painter *painter, const splat_camera *camera, size_t column, size_t row,
+                             const float background[3], float rgb[3])
+{
+    float d[3];
+    memcpy(rgb, background, 3 * sizeof *rgb);
+    if (!painter->dome.colors) return;
+    splat_dome_direction(camera, &painter->dome, (float)column, (float)row, d);
+    const splat_dome_place place = splat_dome_place_of(d);
+    splat_dome_color(painter->dome.colors, &place, rgb);
+    for (int c = 0; c < 3; c++) rgb[c] = splat_clamp(rgb[c], 0.0f, 1.0f);
+}
+
 /* Adds a sample of every pixel to the sums. */
 static void add_pass(const splat_mesh_painter *painter, const splat_camera *moved, const float background[3],
                      float *image, float *coverage)
@@ -186,14 +199,15 @@ static void add_pass(const splat_mesh_painter *painter, const splat_camera *move
     const splat_mesh_raster_maps *maps = &painter->maps;
 #pragma omp parallel for schedule(static) num_threads(painter->raster.threads)
     for (size_t i = 0; i < n; i++) {
+        float rgb[3];
         if (!maps->faces[i]) {
-            for (size_t c = 0; c < 3; c++) image[c * n + i] += 255 * background[c];
+            background_color(painter, moved, i % width, i / width, background, rgb);
+            for (size_t c = 0; c < 3; c++) image[c * n + i] += 255 * rgb[c];
             continue;
         }
         double b0 = (double)maps->weights[i][0], b1 = (double)maps->weights[i][1];
         const sample s = {moved, maps->faces[i] - 1, (double)(i % width) + 0.5, (double)(i / width) + 0.5,
                           {b0, b1, fmax(1 - b0 - b1, 0)}};
-        float rgb[3];
         sample_color(painter, &s, rgb);
         for (size_t c = 0; c < 3; c++) image[c * n + i] += rgb[c];
         if (coverage) coverage[i] += 1;

@@ -2,6 +2,7 @@
 #ifndef SPLAT_MESH_MESH_DRAW_H
 #define SPLAT_MESH_MESH_DRAW_H
 
+#include "math/dome.h"
 #include "mesh/mesh_mips.h"
 #include "mesh/mesh_raster.h"
 #include "splatsmith/core.h"
@@ -29,6 +30,7 @@ typedef struct splat_mesh_painter {
     splat_mesh_mips mips; /* none for a mesh without a texture */
     splat_mesh_raster_maps maps; /* maps with one sample a pixel */
     size_t n_pixels; /* pixels that fit in the maps */
+    splat_dome dome; /* the sky behind the mesh, set by the caller; colors NULL, as opened: none */
 } splat_mesh_painter;
 
 /* ARGUMENT when an option is out of its range. */
@@ -43,7 +45,7 @@ void splat_mesh_painter_close(splat_mesh_painter *painter);
 
 /* Draws both sides of all faces, nothing nearer than 0.01 along the camera's axis. image: [3][height][width], sRGB as
  * photos are encoded, 0 to 1; coverage: [height][width], the part of the pixel's samples that show the mesh, NULL: not
- * wanted. Where the mesh is not there is the background. The bytes do not depend on the threads.
+ * wanted. Elsewhere there is the painter's dome, or without one the background. The bytes do not depend on the threads.
  *
  * With supersampling s a pixel is the mean of s x s samples on a grid; else it is what lies at its centre. A face with
  * a texture has the page's colours times those of its vertices, if any; all is interpolated in perspective. TRILINEAR

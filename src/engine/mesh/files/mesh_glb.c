@@ -8,6 +8,7 @@
 #include "math/color.h"
 #include "io/glb/glb_file.h"
 #include "mesh/files/mesh_glb_read.h"
+#include "mesh/files/mesh_glb_sky.h"
 #include "mesh/files/mesh_split.h"
 #include "mesh/files/texture_files.h"
 
@@ -18,8 +19,9 @@
 enum { ARRAY_BUFFER = 34962, ELEMENT_ARRAY_BUFFER = 34963 };
 enum { LINEAR = 9729, LINEAR_MIPMAP_LINEAR = 9987, CLAMP_TO_EDGE = 33071 };
 
-/* One array of the binary chunk: an attribute, the indices of a page, or its picture. */
-typedef enum part_kind { PART_ATTRIBUTE, PART_INDICES, PART_PICTURE } part_kind;
+/* One array of the binary chunk: an attribute, the indices of a page, or its picture; or an array of the sky, whose
+ * picture follows those of the pages. */
+typedef enum part_kind { PART_ATTRIBUTE, PART_INDICES, PART_SKY, PART_PICTURE } part_kind;
 
 typedef struct glb_part {
     part_kind kind;
@@ -35,7 +37,9 @@ typedef struct glb_writer {
     bool has_uvs;            /* faces with texture coordinates */
     splat_mesh_split split;  /* then */
     size_t n_vertices;
-    glb_part parts[5 + 2 * SPLAT_MESH_MAX_PAGES];
+    splat_glb_sky sky;       /* with options->sky */
+    size_t first_sky;        /* number of its first part; 0: none */
+    glb_part parts[9 + 2 * SPLAT_MESH_MAX_PAGES];
     size_t n_parts, size;
     uint8_t *pictures[SPLAT_MESH_MAX_PAGES];
 } glb_writer;
@@ -69,6 +73,19 @@ static size_t vertex_of(const glb_writer *w, size_t i)
     return w->has_uvs ? w->split.vertices[i] : i;
 }
 
+static splat_status add_sky(glb_writer *w, splat_error *error)
+{
+    SPLAT_TRY(splat_glb_sky_make(&w->options->sky, w->mesh, &w->sky, error));
+    w->first_sky = w->n_parts;
+    add_part(w, (glb_part){.kind = PART_SKY, .name = "POSITION", .type = "VEC3", .component = SPLAT_GLB_FLOAT,
+                           .n = SPLAT_GLB_SKY_VERTICES, .size = sizeof w->sky.positions});
+    add_part(w, (glb_part){.kind = PART_SKY, .name = "TEXCOORD_0", .type = "VEC2", .component = SPLAT_GLB_FLOAT,
+                           .n = SPLAT_GLB_SKY_VERTICES, .size = sizeof w->sky.uvs});
+    add_part(w, (glb_part){.kind = PART_SKY, .name = "indices", .type = "SCALAR", .component = SPLAT_GLB_UINT32,
+                           .n = SPLAT_GLB_SKY_INDICES, .size = sizeof w->sky.indices});
+    return SPLAT_OK;
+}
+
 /* Pictures are encoded here, so that their sizes are known. */
 static splat_status lay_out(glb_writer *w, splat_error *error)
 {
@@ -85,11 +102,13 @@ static splat_status lay_out(glb_writer *w, splat_error *error)
         if (counts[page])
             add_part(w, (glb_part){.kind = PART_INDICES, .type = "SCALAR", .component = SPLAT_GLB_UINT32, .page = page,
                                    .n = 3 * counts[page], .size = 12 * counts[page]});
+    if (w->options->sky.colors) SPLAT_TRY(add_sky(w, error));
     for (size_t page = 0; page < mesh->n_pages; page++) {
         size_t size;
         SPLAT_TRY(splat_page_encode(mesh, page, w->options, &w->pictures[page], &size, error));
         add_part(w, (glb_part){.kind = PART_PICTURE, .page = page, .size = size});
     }
+    if (w->first_sky) add_part(w, (glb_part){.kind = PART_PICTURE, .page = mesh->n_pages, .size = w->sky.picture_size});
     return SPLAT_OK;
 }
 
@@ -105,6 +124,18 @@ static json_t *accessor_json(const glb_writer *w, const glb_part *part, size_t v
     json_t *accessor = json_pack("{s:I, s:i, s:I, s:s}", "bufferView", (json_int_t)view, "componentType",
                                  part->component, "count", (json_int_t)part->n, "type", part->type);
     if (part->component == SPLAT_GLB_UINT16) splat_json_set(&accessor, "normalized", json_true());
+    if (part->kind == PART_SKY && strcmp(part->name, "POSITION") == 0) {
+        const float (*at)[3] = w->sky.positions;
+        float low[3] = {HUGE_VALF, HUGE_VALF, HUGE_VALF}, high[3] = {-HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
+        for (size_t c = 0; c < 3; c++) {
+            for (size_t i = 0; i < SPLAT_GLB_SKY_VERTICES; i++) {
+                low[c] = fminf(low[c], at[i][c]);
+                high[c] = fmaxf(high[c], at[i][c]);
+            }
+        }
+        splat_json_set(&accessor, "min", bounds_json(low));
+        splat_json_set(&accessor, "max", bounds_json(high));
+    }
     if (part->kind == PART_ATTRIBUTE && strcmp(part->name, "POSITION") == 0) {
         float low[3] = {HUGE_VALF, HUGE_VALF, HUGE_VALF}, high[3] = {-HUGE_VALF, -HUGE_VALF, -HUGE_VALF};
         for (size_t i = 0; i < w->n_vertices; i++)
@@ -131,31 +162,47 @@ static json_t *material_json(const glb_writer *w, size_t page)
     return material;
 }
 
-/* Images, textures and materials, a page each; without pages one material. */
+/* Seen from inside alone, and never lit. */
+static json_t *sky_material_json(const glb_writer *w)
+{
+    json_t *texture = json_pack("{s:I, s:i}", "index", (json_int_t)w->mesh->n_pages, "texCoord", 0);
+    json_t *reflection = json_pack("{s:f, s:f, s:o}", "metallicFactor", 0.0, "roughnessFactor", 1.0,
+                                   "baseColorTexture", texture);
+    return json_pack("{s:s, s:o, s:{s:{}}}", "name", "sky", "pbrMetallicRoughness", reflection, "extensions",
+                     "KHR_materials_unlit");
+}
+
+/* Images, textures and materials, a page each, then the sky's; without pages one material. */
 static void add_materials(const glb_writer *w, json_t **root)
 {
     json_t *materials = json_array(), *textures = json_array(), *images = json_array();
     size_t n = w->mesh->n_pages;
     for (size_t page = 0; page < (n ? n : 1); page++) splat_json_append(&materials, material_json(w, page));
+    if (w->first_sky) splat_json_append(&materials, sky_material_json(w));
     for (size_t i = 0; i < w->n_parts; i++) {
         const glb_part *part = &w->parts[i];
         if (part->kind != PART_PICTURE) continue;
         splat_json_append(&images, json_pack("{s:I, s:s}", "bufferView", (json_int_t)i, "mimeType",
-                                             w->options->jpeg_quality ? "image/jpeg" : "image/png"));
-        splat_json_append(&textures, json_pack("{s:i, s:I}", "sampler", 0, "source", (json_int_t)part->page));
+                                             w->options->jpeg_quality && part->page < n ? "image/jpeg" : "image/png"));
+        splat_json_append(&textures, json_pack("{s:i, s:I}", "sampler", part->page < n ? 0 : 1, "source",
+                                               (json_int_t)part->page));
     }
     splat_json_set(root, "materials", materials);
-    if (n) {
+    if (n || w->first_sky) {
+        json_t *samplers = json_pack("[{s:i, s:i, s:i, s:i}]", "magFilter", LINEAR, "minFilter", LINEAR_MIPMAP_LINEAR,
+                                     "wrapS", CLAMP_TO_EDGE, "wrapT", CLAMP_TO_EDGE);
+        if (w->first_sky) /* mip maps would mix its faces */
+            splat_json_append(&samplers, json_pack("{s:i, s:i, s:i, s:i}", "magFilter", LINEAR, "minFilter", LINEAR,
+                                                   "wrapS", CLAMP_TO_EDGE, "wrapT", CLAMP_TO_EDGE));
         splat_json_set(root, "images", images);
         splat_json_set(root, "textures", textures);
-        splat_json_set(root, "samplers", json_pack("[{s:i, s:i, s:i, s:i}]", "magFilter", LINEAR, "minFilter",
-                                                   LINEAR_MIPMAP_LINEAR, "wrapS", CLAMP_TO_EDGE, "wrapT",
-                                                   CLAMP_TO_EDGE));
+        splat_json_set(root, "samplers", samplers);
     } else {
         json_decref(images);
         json_decref(textures);
     }
-    if (!w->options->is_lit) splat_json_set(root, "extensionsUsed", json_pack("[s]", "KHR_materials_unlit"));
+    if (!w->options->is_lit || w->first_sky)
+        splat_json_set(root, "extensionsUsed", json_pack("[s]", "KHR_materials_unlit"));
 }
 
 /* A primitive for the indices of each page, or for points. */
@@ -194,6 +241,33 @@ static json_t *node_json(const glb_writer *w)
     return node;
 }
 
+/* The mesh of the sky: its three parts, and its material after those of the pages. */
+static json_t *sky_mesh_json(const glb_writer *w)
+{
+    const json_int_t first = (json_int_t)w->first_sky, n = (json_int_t)w->mesh->n_pages;
+    return json_pack("{s:s, s:[{s:{s:I, s:I}, s:I, s:I, s:i}]}", "name", "sky", "primitives", "attributes", "POSITION",
+                     first, "TEXCOORD_0", first + 1, "indices", first + 2, "material", n ? n : (json_int_t)1, "mode",
+                     SPLAT_GLB_TRIANGLES);
+}
+
+/* Turned as the mesh is. */
+static void add_sky_node(const glb_writer *w, json_t **root)
+{
+    json_t *node = node_json(w), *extras = json_object_get(node, "extras");
+    if (!extras) splat_json_set(&node, "extras", json_object());
+    extras = json_object_get(node, "extras");
+    splat_json_set(&node, "name", json_string("sky"));
+    splat_json_set(&node, "mesh", json_integer(1));
+    if (!extras || json_object_set_new(extras, SPLAT_GLB_SKY, json_true()) != 0 ||
+        json_array_append_new(json_object_get(*root, "nodes"), node) != 0 ||
+        json_array_append_new(json_object_get(*root, "meshes"), sky_mesh_json(w)) != 0 ||
+        json_array_append_new(json_object_get(json_array_get(json_object_get(*root, "scenes"), 0), "nodes"),
+                              json_integer(1)) != 0) {
+        json_decref(*root);
+        *root = NULL;
+    }
+}
+
 /* NULL when memory is exhausted. jansson takes NULL for a value and then fails as a whole. */
 static json_t *scene_json(const glb_writer *w)
 {
@@ -204,7 +278,7 @@ static json_t *scene_json(const glb_writer *w)
                                  (json_int_t)part->size);
         if (part->kind != PART_PICTURE) {
             splat_json_set(&view, "target",
-                           json_integer(part->kind == PART_ATTRIBUTE ? ARRAY_BUFFER : ELEMENT_ARRAY_BUFFER));
+                           json_integer(part->type[0] == 'V' ? ARRAY_BUFFER : ELEMENT_ARRAY_BUFFER));
             splat_json_append(&accessors, accessor_json(w, part, i)); /* pictures come last: numbers agree */
         }
         splat_json_append(&views, view);
@@ -214,6 +288,7 @@ static json_t *scene_json(const glb_writer *w)
                              node_json(w), "meshes", "primitives", primitives_json(w), "accessors", accessors,
                              "bufferViews", views, "buffers", "byteLength", (json_int_t)w->size);
     add_materials(w, &root);
+    if (w->first_sky && root) add_sky_node(w, &root);
     return root;
 }
 
@@ -247,7 +322,10 @@ static void write_part(FILE *stream, const glb_writer *w, const glb_part *part)
 {
     const splat_mesh *mesh = w->mesh;
     if (part->kind == PART_PICTURE) {
-        fwrite(w->pictures[part->page], 1, part->size, stream);
+        fwrite(part->page < mesh->n_pages ? w->pictures[part->page] : w->sky.picture, 1, part->size, stream);
+    } else if (part->kind == PART_SKY) {
+        const void *const arrays[] = {w->sky.positions, w->sky.uvs, w->sky.indices};
+        fwrite(arrays[part - w->parts - (ptrdiff_t)w->first_sky], 1, part->size, stream);
     } else if (part->kind == PART_INDICES) {
         for (size_t f = 0; f < mesh->n_faces && !ferror(stream); f++)
             if (page_of(mesh, f) == part->page)
@@ -309,6 +387,7 @@ static splat_status write_glb(const char *path, const splat_mesh *mesh, const sp
     splat_status status = write_laid_out(path, w, error);
     splat_mesh_split_free(&w->split);
     for (size_t i = 0; i < mesh->n_pages; i++) free(w->pictures[i]);
+    free(w->sky.picture);
     free(w);
     return status;
 }

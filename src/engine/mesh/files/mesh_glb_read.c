@@ -306,6 +306,7 @@ static splat_status visit(walk *w, const pending *at, splat_error *error)
     placement local = identity;
     size_t mesh = 0;
     SPLAT_TRY(splat_glb_item(&w->file, "nodes", at->node, &node, error));
+    if (json_is_true(json_object_get(json_object_get(node, "extras"), SPLAT_GLB_SKY))) return SPLAT_OK;
     SPLAT_TRY(read_placement(w, node, &local, error));
     placement placed = compose(&at->parent, &local);
     if (json_object_get(node, "mesh")) {

@@ -63,7 +63,7 @@ splat_status splat_mesh_read(const char *path, splat_mesh *mesh, splat_error *er
 
 void splat_mesh_write_options_init(splat_mesh_write_options *options)
 {
-    *options = (splat_mesh_write_options){.jpeg_quality = 0, .is_lit = false, .up = {0, 0, 0}};
+    *options = (splat_mesh_write_options){.jpeg_quality = 0};
 }
 
 splat_status splat_mesh_write_as(const char *path, const splat_mesh *mesh, const splat_mesh_write_options *options,

@@ -4,6 +4,7 @@
 #define SPLAT_MESH_MESH_IO_H
 
 #include "io/file_format.h"
+#include "math/dome.h"
 #include "mesh/mesh.h"
 
 typedef struct splat_mesh_write_options {
@@ -12,10 +13,14 @@ typedef struct splat_mesh_write_options {
                          standard material that lamps light */
     float up[3];      /* the direction that is up, in the mesh's coordinates, of any length; zeros: not known. glTF has
                          +Y up: a GLB gets a node that turns the mesh, and reading it back leaves that out */
+    splat_dome sky;   /* GLB: a node `sky` with these colours around the mesh, which readers of meshes here leave out;
+                         colors NULL: none */
 } splat_mesh_write_options;
 
 /* In the node's extras of a GLB: its rotation is for those who look, and vertices are those of the scene. */
 #define SPLAT_GLB_SCENE_COORDINATES "scene_coordinates"
+/* The same of a node that shows the sky and is no part of the mesh. */
+#define SPLAT_GLB_SKY "sky"
 
 typedef struct splat_mesh_file_format {
     const char *name;        /* "PLY" */
