@@ -49,6 +49,9 @@ typedef struct splat_texture_options {
     int jpeg_quality;           /* quality of the pages, 1 to 100; 0 (default): PNG, without loss */
     bool is_lit;                /* GLB and OBJ: true: a standard material, which lamps light; false: the plain texture
                                    (KHR_materials_unlit), because it contains the light of the photos */
+    bool no_sky;                /* leave `sky` out; false */
+    const char *sky;            /* the sky.safetensors of the splat: a GLB gets an unlit node `sky` around the mesh, and
+                                   the file is copied next to the meshes; NULL (default): none */
     uint64_t max_host_bytes;    /* host memory for faces, views and texels; 0: no limit */
     splat_texture_progress progress; /* NULL: none */
     void *progress_user;

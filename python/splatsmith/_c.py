@@ -1065,6 +1065,8 @@ splat_texture_options._fields_ = [
     ("postprocess_iterations", c_int),
     ("jpeg_quality", c_int),
     ("is_lit", c_bool),
+    ("no_sky", c_bool),
+    ("sky", c_char_p),
     ("max_host_bytes", c_uint64),
     ("progress", splat_texture_progress),
     ("progress_user", c_void_p),

@@ -225,6 +225,8 @@ class TextureOptions(TypedDict, total=False):
     postprocess_iterations: int
     jpeg_quality: int
     is_lit: bool
+    no_sky: bool
+    sky: PathLike
     max_host_bytes: int
 
 

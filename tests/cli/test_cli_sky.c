@@ -126,6 +126,38 @@ static void later_stages_have_it(void **state)
     assert_false(exists("bare/sky.safetensors"));
 }
 
+/* The decibels of all pixels of the test views, by eval of a mesh. */
+static double psnr_of_mesh(const char *mesh)
+{
+    int n_views = 0;
+    double psnr = 0;
+    RUN_OUT(0, "\ntest ", "eval", "-s", "street", "--eval", "--mesh", mesh, "--backend", "cpu");
+    assert_int_equal(sscanf(strstr(standard_output, "\ntest ") + 6, "%d %lf", &n_views, &psnr), 2);
+    return psnr;
+}
+
+/* Mesh, refinement and texture keep the sky next to their results; a GLB has a node with it, unless --no_sky. */
+static void meshes_have_it(void **state)
+{
+    (void)state;
+    RUN_OUT(0, NULL, "mesh", "-c", "coarse", "-o", "meshed", "--backend", "cpu");
+    assert_true(exists("meshed/sky.safetensors"));
+    RUN_OUT(0, NULL, "refine", "-s", "street", "-c", "coarse", "-m", "meshed/mesh.ply", "-o", "fine", "--backend",
+            "cpu", "--refinement_iterations", "20", "--tensorboard", "False");
+    assert_true(exists("fine/sky.safetensors"));
+    RUN_OUT(0, NULL, "texture", "-m", "fine", "-s", "street", "--backend", "cpu", "--texture_polish", "2", "-o",
+            "painted/a.glb");
+    assert_int_equal(shell("grep -aq '\"name\":\"sky\"' painted/a.glb"), 0);
+    assert_true(exists("painted/sky.safetensors"));
+    RUN_OUT(0, NULL, "texture", "-m", "fine", "-s", "street", "--backend", "cpu", "--texture_polish", "2", "-o",
+            "plain/a.glb", "--no_sky");
+    assert_int_not_equal(shell("grep -aq '\"name\":\"sky\"' plain/a.glb"), 0);
+    assert_false(exists("plain/sky.safetensors"));
+    const double painted = psnr_of_mesh("painted/a.glb"), plain = psnr_of_mesh("plain/a.glb");
+    print_message("textured mesh: %.2f dB before the sky, %.2f dB before black\n", painted, plain);
+    assert_true(painted > plain + 3);
+}
+
 static void damaged_files_are_refused(void **state)
 {
     (void)state;
@@ -185,13 +217,15 @@ static void scenes_at_the_edge(void **state)
 int main(void)
 {
     if (system("rm -rf street room with masked whole_sky no_sky of_pair without seen unseen other looked whole "
-               "without_sky parts two again coarse bare never pair kept.safetensors") != 0)
+               "without_sky parts two again coarse bare meshed fine painted "
+               "plain never pair kept.safetensors") != 0)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scenes),          cmocka_unit_test(a_street_has_a_sky),
         cmocka_unit_test(other_strategies_have_none), cmocka_unit_test(a_room_has_none),
         cmocka_unit_test(runs_repeat),          cmocka_unit_test(ranks_share_the_sky),
-        cmocka_unit_test(later_stages_have_it), cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(later_stages_have_it), cmocka_unit_test(meshes_have_it),
+        cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(scenes_at_the_edge),
     };
     if (!has_binary() || !enter_work_folder()) return 0;

@@ -59,3 +59,16 @@ splat_status splat_model_get_dome(const splat_model *model, splat_dome *dome, sp
     }
     return status;
 }
+
+splat_status splat_model_save_dome(const splat_model *model, const char *file_path, splat_error *error)
+{
+    splat_dome dome;
+    SPLAT_TRY(splat_model_get_dome(model, &dome, error));
+    if (!dome.colors) return SPLAT_OK;
+    char *path = splat_dome_path_next_to(file_path);
+    splat_status status = path ? splat_dome_write(path, &dome, error)
+                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    free(path);
+    free((void *)dome.colors);
+    return status;
+}

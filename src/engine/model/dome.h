@@ -14,6 +14,8 @@ splat_status splat_model_refresh_dome(splat_model *model, splat_error *error);
 /* Reads the dome that lies next to a splat; without one the model stays as it is. Errors: those of splat_dome_read,
  * MEMORY, DEVICE. */
 splat_status splat_model_load_dome(splat_model *model, const char *splat_path, splat_error *error);
+/* Writes the dome next to a file, where the model has one. Errors: IO, MEMORY, DEVICE. */
+splat_status splat_model_save_dome(const splat_model *model, const char *file_path, splat_error *error);
 /* A copy in host memory; the caller frees colors, which are NULL without a dome. Waits for the device. Errors: MEMORY,
  * DEVICE. */
 splat_status splat_model_get_dome(const splat_model *model, splat_dome *dome, splat_error *error);

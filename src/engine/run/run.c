@@ -1,7 +1,6 @@
 /* A whole run: the model folder of 3DGS around the steps. */
 #include "base/file.h"
 #include "base/options.h"
-#include "io/dome_file.h"
 #include "io/model_folder.h"
 #include "io/ply/ply_points.h"
 #include "io/splat/formats.h"
@@ -156,17 +155,13 @@ static splat_status save_exposures(const splat_trainer *t, const char *folder, s
     return status;
 }
 
-/* Saves the sky behind the splat, and the last one also in the model folder. */
+/* Saves the sky behind the splat. */
 static splat_status save_sky(const splat_trainer *t, const char *folder, splat_error *error)
 {
-    splat_dome dome;
-    SPLAT_TRY(splat_model_get_dome(t->model, &dome, error));
-    if (!dome.colors) return SPLAT_OK;
-    char *path = splat_format("%s/" SPLAT_DOME_FILE, folder);
-    splat_status status = path ? splat_dome_write(path, &dome, error)
+    char *path = splat_format("%s/", folder);
+    splat_status status = path ? splat_model_save_dome(t->model, path, error)
                                : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
     free(path);
-    free((void *)dome.colors);
     return status;
 }
 

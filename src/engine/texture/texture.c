@@ -3,8 +3,11 @@
 
 #include "base/file.h"
 #include "base/options.h"
+#include "io/dome_file.h"
 #include "mesh/files/mesh_io.h"
 #include "texture/paint.h"
+
+#include <stdlib.h>
 
 /* Before the work, which takes minutes. */
 static splat_status check_outputs(const char *const *paths, size_t n, splat_error *error)
@@ -14,6 +17,23 @@ static splat_status check_outputs(const char *const *paths, size_t n, splat_erro
         SPLAT_TRY(splat_save_check(paths[i], error));
     }
     return SPLAT_OK;
+}
+
+/* The sky for a file of the mesh; dome->colors is NULL without one. */
+static splat_status read_sky(const splat_texture_options *options, splat_dome *dome, splat_error *error)
+{
+    *dome = (splat_dome){.colors = NULL};
+    return options->sky && !options->no_sky ? splat_dome_read(options->sky, dome, error) : SPLAT_OK;
+}
+
+static splat_status write_sky(const char *mesh_path, const splat_dome *dome, splat_error *error)
+{
+    if (!dome->colors) return SPLAT_OK;
+    char *path = splat_dome_path_next_to(mesh_path);
+    splat_status status = path ? splat_dome_write(path, dome, error)
+                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    free(path);
+    return status;
 }
 
 splat_status splat_texture_make(splat_context *context, splat_scene *scene, const char *mesh_path, splat_model *model,
@@ -32,9 +52,13 @@ splat_status splat_texture_make(splat_context *context, splat_scene *scene, cons
     splat_scene_up(scene, format.up);
     SPLAT_TRY(check_outputs(paths, n_paths, error));
     SPLAT_TRY(splat_mesh_read(mesh_path, &mesh, error));
-    splat_status status = splat_texture_paint(context, scene, &mesh, model, options, info, error);
-    for (size_t i = 0; i < n_paths && status == SPLAT_OK; i++)
+    splat_status status = read_sky(&own, &format.sky, error);
+    if (status == SPLAT_OK) status = splat_texture_paint(context, scene, &mesh, model, options, info, error);
+    for (size_t i = 0; i < n_paths && status == SPLAT_OK; i++) {
         status = splat_mesh_write_as(paths[i], &mesh, &format, error);
+        if (status == SPLAT_OK) status = write_sky(paths[i], &format.sky, error);
+    }
     splat_mesh_free(&mesh);
+    free((void *)format.sky.colors);
     return status;
 }

@@ -92,14 +92,28 @@ static void say_texture(const splat_talk *talk, const splat_texture_options *opt
     for (size_t i = 0; i < paths->n; i++) splat_say(talk, "  %s", paths->outputs[i]);
 }
 
+/* The sky of the mesh: next to it, or next to its splat. False: there is none. */
+static bool find_sky(const splat_session *session, const char *mesh, char path[SPLAT_STAGE_PATH])
+{
+    const char *const files[] = {mesh, session->ply};
+    for (int i = 0; i < 2; i++) {
+        const char *slash = strrchr(files[i], '/');
+        const int n = snprintf(path, SPLAT_STAGE_PATH, "%.*ssky.safetensors", (int)(slash ? slash + 1 - files[i] : 0),
+                               files[i]);
+        if (files[i][0] && n < SPLAT_STAGE_PATH && splat_path_exists(path)) return true;
+    }
+    return false;
+}
+
 static splat_status make(splat_session *session, const splat_line *line, const texture_paths *paths, splat_error *error)
 {
     splat_texture_options options = *line->texture;
     splat_texture_info info;
-    char time_text[32];
+    char time_text[32], sky[SPLAT_STAGE_PATH];
     splat_counter counter = splat_counter_start(line->talk, "texture", 0);
     double begin = splat_seconds();
     options.max_host_bytes = (uint64_t)(line->surface->max_host_memory * SPLAT_GIB);
+    if (find_sky(session, paths->mesh, sky)) options.sky = sky;
     options.progress = tell;
     options.progress_user = &counter;
     SPLAT_TRY(splat_texture_make(session->context, session->scene, paths->mesh, session->model, &options,

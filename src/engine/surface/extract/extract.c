@@ -2,6 +2,7 @@
 #include "base/context.h"
 #include "base/point_tree.h"
 #include "mesh/poisson/poisson_reconstruct.h"
+#include "model/dome.h"
 #include "model/model.h"
 #include "scene/scene.h"
 #include "surface/extract/extract_checks.h"
@@ -131,6 +132,7 @@ static splat_status finish_and_write(const splat_extraction *e, const splat_surf
     for (size_t i = 0; i < n_paths; i++) {
         SPLAT_TRY(splat_folder_create_for(paths[i], error));
         SPLAT_TRY(splat_mesh_write_as(paths[i], mesh, &format, error));
+        SPLAT_TRY(splat_model_save_dome(e->model, paths[i], error));
     }
     return SPLAT_OK;
 }
