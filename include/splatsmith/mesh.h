@@ -94,7 +94,7 @@ typedef struct splat_mesh_extract_info {
     size_t n_points;                        /* POISSON: used */
     size_t n_vertices_first, n_faces_first; /* counts before cleaning and simplifying */
     size_t n_faces_unseen;                  /* removed because no training view sees them (least_seen, unseen_rim) */
-    size_t n_faces_before_sky;              /* removed because they stand before the sky of the photos */
+    size_t n_faces_free;                    /* removed because training views look through them or see their backs */
     size_t n_vertices, n_faces;             /* counts of the written mesh */
     uint64_t n_sky_pixels, n_sky_covered;   /* of sky in the training views, and those of them that the mesh covers */
     uint64_t n_covered, n_back;             /* pixels of the training views with the mesh, and with its back */
@@ -133,9 +133,9 @@ splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, spla
 splat_status splat_mesh_extract_info_write(const char *model_path, const splat_mesh_extract_info *info,
                                            splat_error *error);
 
-/* Removes Gaussians that float in free space: at least three training views look through the place at a surface more
- * than a tenth farther away, which they confirm with other views, and fewer views see a surface at the place. Use it
- * for splats whose floaters hide the scene in few views; it may also remove things thinner than a pixel. options: NULL,
+/* Removes Gaussians that float in free space: training views look through the place at a surface more than a tenth
+ * farther away, which they confirm with other views, and fewer see a surface at the place (docs/method.md, "Free
+ * space"). Use it for splats whose floaters hide the scene in few views. options: NULL,
  * or resolution_factor, min_alpha, max_host_bytes and progress, which are used. *n_removed: the number. Errors:
  * ARGUMENT, NUMERIC (no Gaussian would remain), MEMORY, STOPPED. */
 splat_status splat_model_remove_floaters(splat_scene *scene, splat_model *model,

@@ -1025,7 +1025,7 @@ splat_mesh_extract_info._fields_ = [
     ("n_vertices_first", c_size_t),
     ("n_faces_first", c_size_t),
     ("n_faces_unseen", c_size_t),
-    ("n_faces_before_sky", c_size_t),
+    ("n_faces_free", c_size_t),
     ("n_vertices", c_size_t),
     ("n_faces", c_size_t),
     ("n_sky_pixels", c_uint64),

@@ -12,6 +12,7 @@
 #include "scene_fixture.h"
 #include "sphere_fixture.h"
 #include "surface/extract/extract_checks.h"
+#include "surface/extract/free_space.h"
 #include "surface/extract/surface_views.h"
 
 #include <stdio.h>
@@ -59,10 +60,11 @@ static splat_mesh_extract_info check(splat_scene *scene, const splat_surface_poi
 {
     splat_mesh_extract_options options;
     splat_mesh_extract_info info = {0};
+    const splat_free_space nothing = {0};
     splat_error error;
     splat_mesh mesh = make_ball(radius, shows_inside);
     splat_mesh_extract_options_init(&options);
-    splat_extraction e = {.options = &options, .scene = scene, .threads = threads};
+    splat_extraction e = {.options = &options, .scene = scene, .space = &nothing, .threads = threads};
     ASSERT_OK(splat_extract_check(&e, points, &mesh, &info, &error));
     splat_mesh_free(&mesh);
     return info;

@@ -215,13 +215,15 @@ static size_t centers_of(const char *masks)
     splat_surface_points points[SPLAT_MESH_LEVELS];
     splat_error error;
     size_t n = 0, n_opaque;
+    splat_free_space space;
     splat_trainer *t = new_trainer(context, scene, &o);
     must(splat_trainer_start_coarse(t, SPLAT, &error), &error);
     splat_mesh_extract_options_init(&extract);
     extract.points = SPLAT_MESH_POINTS_CENTERS;
     extract.outlier_neighbors = 0;
-    splat_status status = splat_surface_points_collect(scene, splat_trainer_get_model(t), &extract, points, &n_opaque,
-                                                       &error);
+    splat_status status = splat_surface_points_collect(scene, splat_trainer_get_model(t), &extract, points, &space,
+                                                       &n_opaque, &error);
+    splat_free_space_free(&space);
     if (status == SPLAT_OK) {
         n = points[0].n;
         splat_surface_points_free(&points[0]);

@@ -1,28 +1,39 @@
 /* The space before the sky is free: points, Gaussians' places, maps and faces. */
 #include "sky_fixture.h"
 
-#include "surface/extract/extract_sky.h"
+#include "surface/extract/extract_checks.h"
+#include "surface/extract/extract_free.h"
+#include "surface/extract/free_space.h"
 #include "surface/extract/sky_space.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+static splat_free_space find_space(splat_scene *scene)
+{
+    splat_free_space space;
+    const splat_sky *sky;
+    splat_error error;
+    ASSERT_OK(splat_scene_find_sky(scene, &sky, &error));
+    ASSERT_OK(splat_free_space_from_sky(scene, sky, &space, &error));
+    return space;
+}
+
 static void places_before_the_sky_are_found(void **state)
 {
     (void)state;
-    splat_error error;
-    const splat_sky *sky;
     /* above the ball twice, on it, on the ground, inside the ball, and where no camera looks */
     const float places[6][3] = {{0, -3.2f, 0}, {1.5f, -3, 1}, {0, -2, 0}, {2, 0, 1}, {0, -1, 0}, {0, -100, 0}};
     const uint8_t wanted[6] = {0, 0, 1, 1, 1, 1};
     uint8_t keep[6];
     size_t n_found;
     splat_scene *scene = sky_make_scene(SKY_GRADIENT, SKY_N, 0, NULL);
-    ASSERT_OK(splat_scene_find_sky(scene, &sky, &error));
-    ASSERT_OK(splat_sky_find_before(scene, sky, places[0], 6, keep, &n_found, &error));
+    splat_free_space space = find_space(scene);
+    splat_free_space_find(&space, SPLAT_FREE_BY_SKY, places[0], 6, SPLAT_FREE_TOLERANCE, 2, keep, &n_found);
     assert_memory_equal(keep, wanted, 6);
     assert_int_equal(n_found, 2);
+    splat_free_space_free(&space);
     splat_scene_close(scene);
 }
 
@@ -38,7 +49,11 @@ static void points_without_sky_stay(void **state)
         ASSERT_OK(splat_surface_points_make(&points, 10, &error));
         splat_surface_points_add(&points, above, up, gray);
         splat_surface_points_add(&points, on, up, gray);
-        ASSERT_OK(splat_sky_remove_points(scene, &points, &error));
+        splat_free_space space = find_space(scene);
+        size_t n_found;
+        ASSERT_OK(splat_free_space_remove_points(&space, SPLAT_FREE_BY_SKY, &points, 2, &n_found, &error));
+        assert_int_equal(n_found, k);
+        splat_free_space_free(&space);
         assert_int_equal(points.n, k ? 1 : 2);
         assert_memory_equal(points.positions + 3 * (points.n - 1), on, sizeof on);
         splat_surface_points_free(&points);
@@ -84,16 +99,18 @@ static void faces_before_the_sky_go(void **state)
     splat_mesh_extract_options_init(&options);
     for (int threads = 1; threads <= 3; threads += 2) {
         size_t n_gone;
-        uint64_t n_sky, n_before, n_after;
+        splat_mesh_extract_info before, after;
         splat_mesh mesh = make_mesh();
         splat_scene *scene = sky_make_scene(SKY_GRADIENT, SKY_N, 0, NULL);
-        splat_extraction e = {.options = &options, .scene = scene, .threads = threads};
-        ASSERT_OK(splat_extract_measure_sky(&e, &mesh, &n_sky, &n_before, &error));
-        ASSERT_OK(splat_extract_drop_before_sky(&e, &mesh, &n_gone, &error));
-        ASSERT_OK(splat_extract_measure_sky(&e, &mesh, &n_sky, &n_after, &error));
-        print_message("%zu faces went; of %.0f pixels of sky %.0f, then %.0f are covered\n", n_gone, (double)n_sky,
-                      (double)n_before, (double)n_after);
-        assert_true(n_before > 50000 && n_after * 1000 < n_sky);
+        splat_free_space space = find_space(scene);
+        splat_extraction e = {.options = &options, .scene = scene, .space = &space, .threads = threads};
+        ASSERT_OK(splat_extract_check(&e, NULL, &mesh, &before, &error));
+        ASSERT_OK(splat_extract_drop_free(&e, &mesh, &n_gone, &error));
+        ASSERT_OK(splat_extract_check(&e, NULL, &mesh, &after, &error));
+        print_message("%zu faces went; of %.0f pixels of sky %.0f, then %.0f are covered\n", n_gone,
+                      (double)before.n_sky_pixels, (double)before.n_sky_covered, (double)after.n_sky_covered);
+        assert_true(before.n_sky_covered > 50000 && after.n_sky_covered * 1000 < after.n_sky_pixels);
+        splat_free_space_free(&space);
         assert_int_equal(n_gone, 200);
         assert_int_equal(mesh.n_faces, 800); /* the ground */
         splat_mesh_free(&mesh);
@@ -107,14 +124,16 @@ static void a_room_stays_whole(void **state)
     splat_error error;
     splat_mesh_extract_options options;
     size_t n_gone;
-    uint64_t n_sky, n_covered;
+    splat_mesh_extract_info info;
     splat_mesh mesh = make_mesh();
     splat_scene *scene = sky_make_scene(SKY_ROOM, SKY_N, 0, NULL);
     splat_mesh_extract_options_init(&options);
-    splat_extraction e = {.options = &options, .scene = scene, .threads = 2};
-    ASSERT_OK(splat_extract_drop_before_sky(&e, &mesh, &n_gone, &error));
-    ASSERT_OK(splat_extract_measure_sky(&e, &mesh, &n_sky, &n_covered, &error));
-    assert_true(n_gone == 0 && mesh.n_faces == 1000 && n_sky == 0 && n_covered == 0);
+    splat_free_space space = find_space(scene);
+    splat_extraction e = {.options = &options, .scene = scene, .space = &space, .threads = 2};
+    ASSERT_OK(splat_extract_drop_free(&e, &mesh, &n_gone, &error));
+    ASSERT_OK(splat_extract_check(&e, NULL, &mesh, &info, &error));
+    assert_true(n_gone == 0 && mesh.n_faces == 1000 && info.n_sky_pixels == 0 && info.n_sky_covered == 0);
+    splat_free_space_free(&space);
     splat_mesh_free(&mesh);
     splat_scene_close(scene);
 }

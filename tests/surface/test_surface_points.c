@@ -28,8 +28,10 @@ static splat_status collect(splat_context *context, const char *ply, const splat
     splat_scene *scene = open_scene(context);
     splat_model *model;
     size_t n_opaque;
+    splat_free_space space;
     must(splat_model_load(context, ply, &model, error), error);
-    splat_status status = splat_surface_points_collect(scene, model, o, points, &n_opaque, error);
+    splat_status status = splat_surface_points_collect(scene, model, o, points, &space, &n_opaque, error);
+    splat_free_space_free(&space);
     splat_model_destroy(model);
     splat_scene_close(scene);
     return status;

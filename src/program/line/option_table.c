@@ -365,7 +365,7 @@ const splat_line_option splat_line_options[] = {
     {"use_vanilla_3dgs", 0, NULL, MESH, ADVANCED(MESH), FLAG(surface.use_vanilla_3dgs),
      "the splat has no coarse training; this changes only SuGaR's file name", NULL},
     {"remove_floaters", 0, NULL, MESH | EXPORT, STAGE(MESH), FLAG(surface.remove_floaters),
-     "first remove Gaussians in free space, through which three or more training views see a surface", NULL},
+     "first remove Gaussians in free space, through which two or more training views see a surface", NULL},
     {"min_views", 0, NULL, EXPORT, BASIC(OUTPUT), INT(export.min_views, 0, 100000),
      "remove Gaussians that fewer training views show (at least 1/255 of a pixel's light); 0: none", NULL},
     {"bboxmin", 'b', NULL, MESH | REFINE, STAGE(MESH), TEXT(surface.bbox_min, "X,Y,Z"),

@@ -301,9 +301,9 @@ static void say_mesh(const splat_talk *talk, const splat_mesh_extract_info *info
     if (info->n_faces_unseen)
         splat_say(talk, "%zu face%s that no training view sees went", info->n_faces_unseen,
                   splat_plural(info->n_faces_unseen));
-    if (info->n_faces_before_sky)
-        splat_say(talk, "%zu face%s before the sky went", info->n_faces_before_sky,
-                  splat_plural(info->n_faces_before_sky));
+    if (info->n_faces_free)
+        splat_say(talk, "%zu face%s in free space went", info->n_faces_free,
+                  splat_plural(info->n_faces_free));
     if (info->n_sky_pixels)
         splat_say(talk, "sky covered: %.2f %% of %.3g pixels",
                   100 * (double)info->n_sky_covered / (double)info->n_sky_pixels, (double)info->n_sky_pixels);

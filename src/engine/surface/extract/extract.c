@@ -1,19 +1,20 @@
 /* A mesh from a splat, by one of the methods of extract_*.c; then cleaning, simplification, projection, normals. */
 #include "base/context.h"
 #include "base/point_tree.h"
+#include "math/camera.h"
 #include "mesh/poisson/poisson_reconstruct.h"
 #include "model/dome.h"
 #include "model/model.h"
 #include "scene/scene.h"
 #include "surface/extract/extract_checks.h"
 #include "surface/extract/extract_density.h"
+#include "surface/extract/extract_free.h"
 #include "surface/extract/extract_fusion.h"
 #include "surface/extract/extract_poisson.h"
-#include "surface/extract/extract_sky.h"
 #include "surface/extract/extract_visible.h"
 #include "surface/extract/extraction.h"
+#include "surface/extract/free_space.h"
 #include "surface/extract/point_cells.h"
-#include "surface/extract/sky_space.h"
 #include "surface/extract/surface_collect.h"
 #include "surface/extract/surface_points.h"
 #include "surface/extract/surface_views.h"
@@ -107,17 +108,16 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
     info->n_faces_first = mesh->n_faces;
     SPLAT_TRY(clean(e, mesh, error));
     if (simplifies) SPLAT_TRY(simplify(e, points, mesh, error));
-    SPLAT_TRY(splat_extract_drop_before_sky(e, mesh, &info->n_faces_before_sky, error));
+    SPLAT_TRY(splat_extract_drop_free(e, mesh, &info->n_faces_free, error));
     SPLAT_TRY(splat_extract_drop_invisible(e, mesh, &info->n_faces_unseen, error));
-    if (simplifies || info->n_faces_before_sky || info->n_faces_unseen) SPLAT_TRY(clean(e, mesh, error));
+    if (simplifies || info->n_faces_free || info->n_faces_unseen) SPLAT_TRY(clean(e, mesh, error));
     if (points && o->project)
         SPLAT_TRY(project(e, points, mesh, error)); /* computes normals, too */
     else
         SPLAT_TRY(splat_mesh_compute_normals(mesh, e->threads, error));
     info->n_vertices = mesh->n_vertices;
     info->n_faces = mesh->n_faces;
-    SPLAT_TRY(splat_extract_check(e, points, mesh, info, error));
-    return splat_extract_measure_sky(e, mesh, &info->n_sky_pixels, &info->n_sky_covered, error);
+    return splat_extract_check(e, points, mesh, info, error);
 }
 
 static splat_status finish_and_write(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
@@ -137,17 +137,36 @@ static splat_status finish_and_write(const splat_extraction *e, const splat_surf
     return SPLAT_OK;
 }
 
-static splat_status extract_points(const splat_extraction *e, const char *const *paths, size_t n_paths,
+static splat_status remove_free_points(const splat_extraction *e, splat_surface_points *points, splat_error *error)
+{
+    size_t n_found, n = points->n;
+    SPLAT_TRY(splat_free_space_remove_points(e->space, SPLAT_FREE_BY_SKY, points, e->threads, &n_found, error));
+    if (n_found)
+        splat_log(e->model->context, SPLAT_LOG_NOTICE, "%zu of %zu points stand before the sky and go", n_found, n);
+    return SPLAT_OK;
+}
+
+/* Finds the space before the sky, where nothing else is known. */
+static splat_status find_sky_space(const splat_extraction *e, splat_free_space *space, splat_error *error)
+{
+    const splat_sky *sky;
+    SPLAT_TRY(splat_scene_find_sky(e->scene, &sky, error));
+    return splat_free_space_from_sky(e->scene, sky, space, error);
+}
+
+static splat_status extract_points(splat_extraction *e, const char *const *paths, size_t n_paths,
                                    splat_mesh_extract_info *info, splat_error *error)
 {
     splat_surface_points points[SPLAT_MESH_LEVELS];
+    splat_free_space space;
     size_t n = splat_mesh_extract_count(e->options), n_opaque;
-    SPLAT_TRY(splat_surface_points_collect(e->scene, e->model, e->options, points, &n_opaque, error));
-    splat_status status = SPLAT_OK;
+    SPLAT_TRY(splat_surface_points_collect(e->scene, e->model, e->options, points, &space, &n_opaque, error));
+    splat_status status = space.n ? SPLAT_OK : find_sky_space(e, &space, error);
+    e->space = &space;
     for (size_t i = 0; i < n; i++) {
         splat_mesh mesh = {0};
         info[i].n_gaussians = n_opaque;
-        if (status == SPLAT_OK) status = splat_sky_remove_points(e->scene, &points[i], error);
+        if (status == SPLAT_OK) status = remove_free_points(e, &points[i], error);
         if (status == SPLAT_OK) status = splat_extract_poisson(e, &points[i], &mesh, error);
         info[i].n_points = points[i].n;
         if (status == SPLAT_OK)
@@ -155,19 +174,24 @@ static splat_status extract_points(const splat_extraction *e, const char *const 
         splat_surface_points_free(&points[i]);
         splat_mesh_free(&mesh);
     }
+    splat_free_space_free(&space);
     return status;
 }
 
 /* One mesh without points: of a level of the density, or of fused depth. */
-static splat_status extract_one(const splat_extraction *e, float level, const char *const *paths, size_t n_paths,
+static splat_status extract_one(splat_extraction *e, float level, const char *const *paths, size_t n_paths,
                                 splat_mesh_extract_info *info, splat_error *error)
 {
     splat_mesh mesh = {0};
+    splat_free_space space;
+    SPLAT_TRY(find_sky_space(e, &space, error));
+    e->space = &space;
     splat_status status = e->options->method == SPLAT_MESH_TSDF
                               ? splat_extract_fusion(e, &mesh, error)
                               : splat_extract_density(e, level, &mesh, &info->n_gaussians, error);
     if (status == SPLAT_OK) status = finish_and_write(e, NULL, &mesh, paths, n_paths, info, error);
     splat_mesh_free(&mesh);
+    splat_free_space_free(&space);
     return status;
 }
 
@@ -193,6 +217,19 @@ static uint64_t picture_bytes(const splat_scene *scene, const splat_model *model
     return depth * n_pixels;
 }
 
+/* Bytes of what the views look through, while the mesh is made. */
+static uint64_t free_bytes(const splat_scene *scene, const splat_mesh_extract_options *o)
+{
+    uint64_t n = 0, maps;
+    float factor = splat_view_maps_choose(scene, o, &maps);
+    if (o->points != SPLAT_MESH_POINTS_VIEWS || !(factor > 0)) return 0;
+    for (size_t i = 0; i < scene->dataset.n_train; i++) {
+        splat_camera camera = splat_surface_camera(scene, i, factor);
+        n += splat_camera_pixels(&camera);
+    }
+    return n * SPLAT_FREE_PIXEL_BYTES;
+}
+
 static splat_status refuse(uint64_t needed, uint64_t limit, const char *way_out, splat_error *error)
 {
     char a[32], b[32];
@@ -206,7 +243,7 @@ static splat_status refuse(uint64_t needed, uint64_t limit, const char *way_out,
 #define USUAL_VIEWS_POINTS 3000000u
 #define LEAST_VIEWS_POINTS 100000u /* fewer do not make up for too little memory */
 
-/* Bytes of the points, the views and the octree. Errors: ARGUMENT. */
+/* Bytes of the points with the space before them, the views and the octree. Errors: ARGUMENT. */
 static splat_status estimate(const splat_scene *scene, const splat_model *model,
                              const splat_mesh_extract_options *options, int depth, uint64_t bytes[3],
                              splat_error *error)
@@ -218,6 +255,7 @@ static splat_status estimate(const splat_scene *scene, const splat_model *model,
     uint64_t point = SPLAT_SURFACE_POINT_BYTES + (from_views ? SPLAT_SURFACE_VIEWS_BYTES : 0);
     size_t n_used = options->points == SPLAT_MESH_POINTS_CENTERS ? model->gaussians.n : options->n_points;
     bytes[0] = splat_surface_points_capacity(scene, model, options) * point * splat_mesh_extract_count(options);
+    bytes[0] += free_bytes(scene, options);
     bytes[1] = picture_bytes(scene, model, options);
     return splat_poisson_estimate(&poisson, n_used, true, &bytes[2], error);
 }

@@ -4,6 +4,7 @@
 #include "math/camera.h"
 #include "mesh/mesh_raster.h"
 #include "scene/scene.h"
+#include "surface/extract/free_space.h"
 #include "surface/extract/surface_views.h"
 
 #include <math.h>
@@ -18,7 +19,7 @@ typedef struct drawn_view {
     uint32_t *faces;
     float *depth;
     uint8_t *front, *kept;
-    uint64_t n_covered, n_back, n_trusted, n_violated, n_missing;
+    uint64_t n_covered, n_back, n_trusted, n_violated, n_missing, n_sky_pixels, n_sky_covered;
     splat_status status;
     splat_error error;
 } drawn_view;
@@ -58,7 +59,14 @@ static splat_status check_view(const checker *c, size_t number, drawn_view *d, s
     SPLAT_TRY(splat_mesh_rasterize(c->mesh, &camera, &raster, &maps, error));
     if (has_mask) SPLAT_TRY(splat_scene_read_mask(scene, view, camera.width, camera.height, d->kept, error));
     for (size_t i = 0; i < splat_camera_pixels(&camera); i++) {
-        if (!d->faces[i] || (has_mask && !d->kept[i])) continue;
+        if (has_mask && !d->kept[i]) continue;
+        if (c->e->space->n) {
+            const splat_free_view *seen = &c->e->space->views[number];
+            bool is_sky = seen->codes[splat_free_pixel(seen, &camera, i)] == SPLAT_FREE_SKY;
+            d->n_sky_pixels += is_sky;
+            d->n_sky_covered += is_sky && d->faces[i];
+        }
+        if (!d->faces[i]) continue;
         d->n_covered++;
         d->n_back += !d->front[i];
     }
@@ -104,6 +112,8 @@ static splat_status check_all(const checker *c, size_t n_views, splat_mesh_extra
         info->n_trusted += drawn[k].n_trusted;
         info->n_violated += drawn[k].n_violated;
         info->n_missing += drawn[k].n_missing;
+        info->n_sky_pixels += drawn[k].n_sky_pixels;
+        info->n_sky_covered += drawn[k].n_sky_covered;
         free(drawn[k].faces);
         free(drawn[k].depth);
         free(drawn[k].front);
@@ -118,6 +128,7 @@ splat_status splat_extract_check(const splat_extraction *e, const splat_surface_
     const size_t n_views = e->scene->dataset.n_train, n = points ? points->n_sightings : 0;
     size_t *starts = malloc((n_views + 1) * sizeof *starts), at = 0;
     info->n_covered = info->n_back = info->n_trusted = info->n_violated = info->n_missing = 0;
+    info->n_sky_pixels = info->n_sky_covered = 0;
     if (!starts) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to check a mesh");
     for (size_t v = 0; v <= n_views; v++) {
         while (at < n && points->sightings[at].view < v) at++;

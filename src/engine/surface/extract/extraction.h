@@ -4,6 +4,8 @@
 
 #include "splatsmith/mesh.h"
 
+struct splat_free_space;
+
 /* STOPPED when the caller's progress function says so. */
 splat_status splat_surface_go_on(const splat_mesh_extract_options *options, const char *stage, double fraction,
                                  splat_error *error);
@@ -23,6 +25,7 @@ typedef struct splat_extraction {
     splat_scene *scene;
     splat_model *model;
     splat_surface_box box; /* TSDF, MARCHING_CUBES: of the smallest voxels */
+    const struct splat_free_space *space; /* that views look through (free_space.h) */
     int threads;
     uint64_t octree_bytes; /* host memory of an octree or a voxel grid; 0: no limit */
     int most_depth;        /* POISSON: of an octree; where the options name a depth, that */

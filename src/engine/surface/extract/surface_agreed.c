@@ -215,10 +215,8 @@ splat_status splat_surface_agree(const splat_view_maps *maps, const splat_mesh_e
 }
 
 /* Planes are found without the sky, and may reach into it. */
-static splat_status clear_sky(splat_scene *scene, splat_view_maps *maps, splat_error *error)
+static splat_status clear_sky(const splat_sky *sky, splat_view_maps *maps, splat_error *error)
 {
-    const splat_sky *sky;
-    SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
     for (size_t v = 0; v < maps->n && sky->is_found; v++)
         SPLAT_TRY(splat_sky_clear_map(sky, v, &maps->views[v], error));
     return SPLAT_OK;
@@ -226,16 +224,22 @@ static splat_status clear_sky(splat_scene *scene, splat_view_maps *maps, splat_e
 
 splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
                                         const splat_mesh_extract_options *options, splat_surface_points *points,
-                                        splat_error *error)
+                                        splat_free_space *space, splat_error *error)
 {
     splat_view_maps maps;
     splat_surface_agreed agreed;
+    const splat_sky *sky;
+    SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
     SPLAT_TRY(splat_surface_points_weigh(points, error));
     SPLAT_TRY(splat_view_maps_make(scene, model, options, &maps, error));
     splat_status status = options->planes ? splat_surface_planes_apply(scene, options, &maps, error) : SPLAT_OK;
-    if (status == SPLAT_OK && options->planes) status = clear_sky(scene, &maps, error);
+    if (status == SPLAT_OK && options->planes) status = clear_sky(sky, &maps, error);
     if (status == SPLAT_OK)
         status = splat_surface_agree(&maps, options, model->context->threads, points, &agreed, error);
+    if (status == SPLAT_OK) {
+        splat_view_maps_mark_agreed(&maps, model->context->threads);
+        status = splat_free_space_from_maps(&maps, model->context->threads, space, error);
+    }
     splat_view_maps_free(&maps);
     if (status != SPLAT_OK) return status;
     splat_log(model->context, SPLAT_LOG_NOTICE,
@@ -243,6 +247,7 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
               "thinned to %zu points in cells of %.3g and more",
               agreed.n_kept, agreed.n_seen, agreed.n_against, agreed.n_vague, points->n, agreed.cell);
     if (points->n > 0) return SPLAT_OK;
+    splat_free_space_free(space);
     if (options->has_bbox && agreed.n_seen > 0)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
                           "none of the surface that views agree on lies inside the box; move it with `bboxmin` and "

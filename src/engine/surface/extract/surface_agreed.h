@@ -7,6 +7,7 @@
 #include "scene/scene.h"
 #include "splatsmith/mesh.h"
 #include "surface/extract/extraction.h"
+#include "surface/extract/free_space.h"
 #include "surface/extract/surface_points.h"
 #include "surface/extract/view_maps.h"
 
@@ -31,9 +32,10 @@ splat_status splat_surface_agree(const splat_view_maps *maps, const splat_mesh_e
                                  splat_surface_points *points, splat_surface_agreed *agreed, splat_error *error);
 
 /* From SPLAT_MESH_POINTS_VIEWS (surface_agreed.c): renders all views, compares them, thins the surface that they agree
- * on to at most points->capacity points, with weights. Errors also: NUMERIC (they agree on none). */
+ * on to at most points->capacity points, with weights; and finds what they look through, *space, which the caller
+ * frees. Errors also: NUMERIC (they agree on none). */
 splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
                                         const splat_mesh_extract_options *options, splat_surface_points *points,
-                                        splat_error *error);
+                                        splat_free_space *space, splat_error *error);
 
 #endif

@@ -38,18 +38,19 @@ static splat_status collect_opaque(splat_scene *scene, splat_model *model, const
 
 splat_status splat_surface_points_collect(splat_scene *scene, splat_model *model,
                                           const splat_mesh_extract_options *options, splat_surface_points *points,
-                                          size_t *n_opaque, splat_error *error)
+                                          splat_free_space *space, size_t *n_opaque, splat_error *error)
 {
     size_t n = splat_mesh_extract_count(options), capacity = splat_surface_points_capacity(scene, model, options);
     splat_status status = SPLAT_OK;
     memset(points, 0, n * sizeof *points);
+    memset(space, 0, sizeof *space);
     for (size_t i = 0; i < n && status == SPLAT_OK; i++)
         status = splat_surface_points_make(&points[i], capacity, error);
     *n_opaque = 0;
     if (status == SPLAT_OK && options->points == SPLAT_MESH_POINTS_DEPTH)
         status = splat_surface_depths(scene, model, options, points, error);
     else if (status == SPLAT_OK && options->points == SPLAT_MESH_POINTS_VIEWS)
-        status = splat_surface_views_agreed(scene, model, options, points, error);
+        status = splat_surface_views_agreed(scene, model, options, points, space, error);
     else if (status == SPLAT_OK)
         status = collect_opaque(scene, model, options, points, n_opaque, error);
     for (size_t i = 0; i < n && status != SPLAT_OK; i++) splat_surface_points_free(&points[i]);
