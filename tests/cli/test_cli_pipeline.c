@@ -29,7 +29,7 @@ static void a_whole_run(void **state)
     }
     assert_true(file_contains("base/train/stage.json", "\"iterations\": \"400\""));
     assert_false(file_contains("base/train/stage.json", "densification_interval")); /* it is the default */
-    assert_true(file_contains("base/train/stage.json", "\"strategy\": \"classic\"")); /* the stage's own */
+    assert_true(file_contains("base/train/stage.json", "\"strategy\": \"default\"")); /* that of train */
     assert_true(file_contains("base/coarse/stage.json", "\"regularization_type\": \"multiview\"")); /* a mode */
     assert_false(file_contains("base/train/stage.json", "n_samples"));              /* another stage's */
     assert_true(file_contains("base/mesh/stage.json", "\"path\": \"coarse/point_cloud/iteration_7090/"));

@@ -222,11 +222,8 @@ const splat_line_option splat_line_options[] = {
     {"coarse_iterations", 0, NULL, COARSE, ADVANCED(SURFACE), INT(coarse.iterations, 1, 1e8),
      "last iteration of this stage, which begins at 7000 for any splat (with -i above 7000 and N above that, "
      "at -i)", NULL},
-    {"strategy", 0, "densification_strategy,strategy_type", ALONE(STEPS), BASIC(DENSITY),
+    {"strategy", 0, "densification_strategy,strategy_type", STEPS, BASIC(DENSITY),
      CHOICE(training.strategy, strategies + 1), strategies_help, NULL},
-    {"strategy", 0, "densification_strategy,strategy_type", PIPELINE, BASIC(DENSITY),
-     CHOICE(training.strategy, strategies + 1),
-     "density control of the first stage, as for train", "classic: what meshes were measured with"},
     {"quality", 0, NULL, STEPS, STAGE(DENSITY), CHOICE(training.quality, "normal|high"),
      "high: the same as --strategy high", NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, level, group, help, fallback)        \

@@ -32,7 +32,6 @@ static void begin_with_splat(const splat_pipeline_job *p, splat_line *line)
 static void preset_train(splat_line *line)
 {
     line->train->iterations = TRAIN_ITERATIONS;
-    line->training->strategy = "classic"; /* meshes were measured with it */
 }
 
 static void fill_train(const splat_pipeline_job *p, const char *folder, splat_pipeline_stage_line *stage)
