@@ -60,8 +60,11 @@ typedef struct splat_binding splat_binding;         /* opaque: a mesh that Gauss
  * them along their longest axis, up to a budget that the photos decide; "fast": the same in half the steps, with at
  * most 330,000 Gaussians; "high": the same in 40,000 steps; "classic": the adaptive density control of 3D
  * Gaussian Splatting, as published; "mcmc": a fixed number of Gaussians, which move to where they help (3DGS as Markov
- * Chain Monte Carlo). */
+ * Chain Monte Carlo); "few": the same in 15,000 steps, with a Gaussian for 8 pixels, for few photos. */
 const splat_strategy *splat_strategy_find(const char *name);
+/* The strategy of `splatsmith train --strategy auto`: "few" for fewer than 50 training photos, else "default"
+ * (docs/lab/strategies.md). */
+const splat_strategy *splat_strategy_for_photos(size_t n_train);
 
 /* Measures that save memory, in the order in which a run takes them. */
 typedef enum splat_give_up {
@@ -159,7 +162,7 @@ typedef struct splat_train_options {
     bool free_space;                /* false. Gaussians before half of the depth where the points of a photo begin ask
                                        for less densification; for COLMAP models with tracks (docs/method.md 10.2) */
     float dropout;                  /* 0: the share of the Gaussians that the last step of a training with up to 30
-                                       photos leaves out; with up to 80 photos less (docs/method.md 10.4) */
+                                       photos leaves out; with up to 80 photos less (docs/method.md 10.5) */
     splat_comm *ranks;              /* the ranks that train together (splatsmith/distributed.h). Each has a trainer with
                                        the same scene and options, and its own view in each step
                                        (docs/distributed.md). Borrowed. NULL: one rank */

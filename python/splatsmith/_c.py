@@ -1338,6 +1338,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_comm_get_interrupt": (c_int, [POINTER(splat_comm), POINTER(c_int)]),
     "splat_comm_close": (None, [POINTER(splat_comm)]),
     "splat_strategy_find": (POINTER(splat_strategy), [c_char_p]),
+    "splat_strategy_for_photos": (POINTER(splat_strategy), [c_size_t]),
     "splat_step_info_init_sized": (None, [POINTER(splat_step_info), c_size_t]),
     "splat_train_options_init_sized": (None, [POINTER(splat_train_options), c_size_t]),
     "splat_train_options_set": (c_int, [POINTER(splat_train_options), c_char_p, c_char_p, POINTER(splat_error)]),

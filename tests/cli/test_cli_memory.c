@@ -36,7 +36,7 @@ static void test_plan(void **state)
     assert_non_null(strstr(standard_output, "--sh_offload"));
     /* The message names every choice that the first Gaussians need. */
     RUN_OUT(0, "beyond          0  (bands of tiles)", "plan", "-s", "scene", "--device_memory", "16G", "--vram_limit",
-            "387M", "--gaussians", "500K");
+            "387M", "--gaussians", "500K", "--strategy", "default");
     assert_non_null(strstr(standard_output, "beyond          0  --data_device cpu"));
     assert_non_null(strstr(standard_output, "beyond          0  (moments of SH on the host)"));
     /* Options fixed by the user do not change, and fewer Gaussians fit. */
@@ -129,20 +129,22 @@ static void test_strategies(void **state)
     RUN_ERR(0, "lr_final_factor was 0.05, is 1", TRAIN, "-m", "mcmc", "--start_checkpoint", "latest",
             "--strategy", "mcmc", "--cap_max", "450", "--lr_final_factor", "1");
     RUN_ERR(2, "--target_gaussian_count", TRAIN, "-m", "never", "--strategy", "mcmc", "--cap_max", "0");
-    RUN_ERR(2, "--strategy takes one of default|fast|high|classic|mcmc", TRAIN, "-m", "never", "--strategy", "other");
+    RUN_ERR(2, "--strategy takes one of auto|default|fast|high|classic|mcmc|few", TRAIN, "-m", "never", "--strategy",
+            "other");
     RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "mcmc");
     assert_non_null(strstr(standard_output, "--strategy mcmc --vram_limit"));
     RUN_OUT(0, "Plan for 66779 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "fast");
     RUN_OUT(0, "Plan for 200000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "fast",
             "--cap_max", "200K");
     RUN_OUT(0, "Plan for 1277 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--pixels_per_gaussian",
-            "8100");
+            "8100", "--strategy", "default");
     assert_non_null(strstr(standard_output, "--pixels_per_gaussian 8100 --vram_limit"));
+    RUN_OUT(0, "Plan for 9216 Gaussians", "plan", "-s", "scene", "--device_memory", "16G"); /* 12 photos: few */
     RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "classic");
     RUN_OUT(0, NULL, TRAIN, "-m", "fast", "--strategy", "fast", "--cap_max", "450", "--densify_from_iter", "4",
             "--densification_interval", "5", "--checkpoint_iterations", "30");
-    RUN_OUT(0, NULL, TRAIN, "-m", "usual", "--cap_max", "450", "--densify_from_iter", "4", "--densification_interval",
-            "5", "--opacity_reset_interval", "4", "--sh_rest_lr", "0.001");
+    RUN_OUT(0, NULL, TRAIN, "-m", "usual", "--strategy", "default", "--cap_max", "450", "--densify_from_iter", "4",
+            "--densification_interval", "5", "--opacity_reset_interval", "4", "--sh_rest_lr", "0.001");
     assert_int_equal(system("cmp fast/point_cloud/iteration_40/point_cloud.ply "
                             "usual/point_cloud/iteration_40/point_cloud.ply"), 0);
     RUN_ERR(0, "sh_rest_lr was 0.001, is 0.002", TRAIN, "-m", "fast", "--start_checkpoint", "latest", "--strategy",

@@ -27,7 +27,7 @@ static void test_scene(void **state)
     RUN_OUT(0, NULL, "sample", "scene", "--width", "96", "--height", "72", "--cameras", "16", "--points", "1000",
             "--backend", "cpu");
     RUN_OUT(0, NULL, "train", "-s", "scene", "--eval", "--backend", "cpu", "--iterations", "600", "--tensorboard",
-            "False", "-m", "gs", "--report", "False", "--cap_max", "4000");
+            "False", "-m", "gs", "--report", "False", "--cap_max", "4000", "--strategy", "default");
     RUN_OUT(0, "vertices and", "mesh", "-m", "gs", "--backend", "cpu", "--poisson_depth", "7", "--points",
             "level", "--surface_points", "60000", "--target_vertices", "4000", "-o", "mesh.ply");
 }

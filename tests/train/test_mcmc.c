@@ -67,17 +67,40 @@ static void it_grows_by_a_twentieth_to_the_cap(void **state)
     int rounds = 0;
     for (int i = 0; i <= 30000 && n < 1000000; i++)
         if (splat_mcmc_refines_after(&o, i)) {
-            uint32_t grown = splat_mcmc_grown(&o, n);
+            uint32_t grown = splat_mcmc_grown(&o, 1000000, n);
             assert_true(grown > n && grown <= 1000000 && (grown == 1000000 || grown == (uint32_t)(1.05 * n)));
             n = grown;
             rounds++;
             if (n == 1000000) assert_int_equal(i, 5300);
         }
     assert_int_equal(rounds, 48);
-    assert_int_equal(splat_mcmc_grown(&o, 1000000), 1000000);
-    assert_int_equal(splat_mcmc_grown(&o, 1200000), 1200000); /* the cap itself is another matter */
+    assert_int_equal(splat_mcmc_grown(&o, 1000000, 1000000), 1000000);
+    assert_int_equal(splat_mcmc_grown(&o, 1000000, 1200000), 1200000); /* the cap itself is another matter */
     o.max_gaussians = 200000; /* what memory allows */
-    assert_int_equal(splat_mcmc_grown(&o, 199999), 200000);
+    assert_int_equal(splat_mcmc_grown(&o, 1000000, 199999), 200000);
+}
+
+static void few_photos_decide_the_strategy_and_its_cap(void **state)
+{
+    (void)state;
+    static uint32_t train[60];
+    splat_dataset_view view = {.camera = {.width = 100, .height = 80}};
+    splat_dataset dataset = {.views = &view, .n_views = 1, .train = train, .n_train = 20, .n_points = 500};
+    splat_train_options o;
+    assert_ptr_equal(splat_strategy_for_photos(49), splat_strategy_find("few"));
+    assert_ptr_equal(splat_strategy_for_photos(50), splat_strategy_find("default"));
+    splat_train_options_init_strategy(&o, splat_strategy_for_photos(20));
+    assert_int_equal(splat_mcmc_cap(&o, &dataset), 20 * 8000 / 8);
+    dataset.n_points = 30000;
+    assert_int_equal(splat_mcmc_cap(&o, &dataset), 30000); /* no point goes */
+    view.camera.width = 10000;
+    assert_int_equal(splat_mcmc_cap(&o, &dataset), 1000000);
+    o.pixels_per_gaussian = 0;
+    view.camera.width = 100;
+    assert_int_equal(splat_mcmc_cap(&o, &dataset), 1000000);
+    splat_train_options_set_steps(&o, 3000); /* its schedule scales */
+    assert_int_equal(o.densify_until_iter, 2500);
+    assert_int_equal(o.position_lr_max_steps, 3000);
 }
 
 /* ---------------------------------------------------------------- training */
@@ -102,7 +125,7 @@ static void it_learns_and_the_cap_is_exact(void **state)
         assert_true(info.n_gaussians <= CAP && info.n_gaussians >= last);
         assert_int_equal(last ? last + info.n_added - info.n_removed : info.n_gaussians, info.n_gaussians);
         if (last && splat_mcmc_refines_after(&o, i - 1))
-            assert_int_equal(info.n_gaussians, splat_mcmc_grown(&o, (uint32_t)last));
+            assert_int_equal(info.n_gaussians, splat_mcmc_grown(&o, CAP, (uint32_t)last));
         relocated += info.n_removed;
         last = info.n_gaussians;
     }
@@ -299,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_schedule_is_the_published_one),
         cmocka_unit_test(it_grows_by_a_twentieth_to_the_cap),
+        cmocka_unit_test(few_photos_decide_the_strategy_and_its_cap),
         cmocka_unit_test(it_learns_and_the_cap_is_exact),
         cmocka_unit_test(the_first_gaussians_are_as_asked),
         cmocka_unit_test(the_filter_follows_every_round),

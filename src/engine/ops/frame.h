@@ -17,7 +17,7 @@ typedef struct splat_screen_filter {
 } splat_screen_filter;
 
 /* A random share of the Gaussians is left out of a training view, so that no pixel depends on a single Gaussian
- * (DropGaussian, Park et al. 2025; docs/method.md 10.4). The others are more opaque by the factor 1/(1 - share), so
+ * (DropGaussian, Park et al. 2025; docs/method.md 10.5). The others are more opaque by the factor 1/(1 - share), so
  * that the mean picture stays. share 0: all are drawn. Row i of the arrays is Gaussian first + stride i of the
  * model. */
 typedef struct splat_dropout {

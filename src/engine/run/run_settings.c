@@ -52,7 +52,7 @@ static bool is_of_run(const splat_trainer *run, const char *name)
         if (trial->effect == SPLAT_CHANGES_SDF) return o->coarse.regularization == SPLAT_REGULARIZE_SDF;
         if (trial->effect == SPLAT_CHANGES_MULTIVIEW)
             return o->coarse.regularization == SPLAT_REGULARIZE_MULTIVIEW;
-        if (trial->effect == SPLAT_CHANGES_MCMC) return o->strategy && strcmp(o->strategy->name, "mcmc") == 0;
+        if (trial->effect == SPLAT_CHANGES_MCMC) return o->strategy && o->strategy->moves;
         if (trial->effect == SPLAT_CHANGES_DEPTH)
             return run->scene->dataset.n_depths > 0 || run->scene->dataset.n_depth_points > 0;
         return trial->effect != SPLAT_CHANGES_REFINE || o->binding;

@@ -51,22 +51,21 @@ static void add_given(const splat_line *line, const char *name, char *text, size
 static void print_command(const splat_line *line, const splat_train_options *o, const splat_plan *plan, bool has_limit)
 {
     static const char *const storages[] = {"data_device", "sh_storage", "optimizer_storage", "sh_offload"};
-    splat_train_options asked[1];
-    splat_stage_asked_steps(line, asked);
     char text[2 * CLI_PATH_MAX];
     snprintf(text, sizeof text, "splatsmith train -s %s", line->scene->source_path);
 #define ADD(...) snprintf(text + strlen(text), sizeof text - strlen(text), __VA_ARGS__)
     if (line->scene->resolution != -1) ADD(" -r %d", line->scene->resolution);
     if (line->scene->eval) ADD(" --eval");
     add_given(line, "iterations", text, sizeof text);
-    if (strcmp(line->training->strategy, "default") != 0) ADD(" --strategy %s", line->training->strategy);
+    if (strcmp(line->training->strategy, "auto") != 0) ADD(" --strategy %s", line->training->strategy);
     add_given(line, "pixels_per_gaussian", text, sizeof text);
     if (o->sh_degree != 3) ADD(" --sh_degree %d", o->sh_degree);
     if (line->machine->gpus) ADD(" --gpus %s", line->machine->gpus);
     if (has_limit) ADD(" --vram_limit %.0fM", (double)plan->limit_bytes / SPLAT_MIB);
     for (size_t i = 0; i < sizeof storages / sizeof storages[0]; i++)
         add_given(line, storages[i], text, sizeof text);
-    size_t named = asked->target_gaussian_count ? asked->target_gaussian_count : line->plan->n_gaussians;
+    size_t named = splat_line_given(line, "target_gaussian_count") ? line->train->target_gaussian_count : 0;
+    if (!named) named = line->plan->n_gaussians;
     if (named) ADD(" --target_gaussian_count %zu", named < o->target_gaussian_count ? named : o->target_gaussian_count);
 #undef ADD
     cli_say("\nRecommended:");
@@ -115,7 +114,7 @@ static int plan_scene(const splat_line *line, splat_context *context, const spla
     splat_plan plan;
     splat_error error;
     char bytes[32];
-    splat_stage_asked_steps(line, &chosen);
+    splat_stage_asked_steps(line, scene, &chosen);
     splat_plan_init(&plan);
     splat_stage_plan_options(line, &options);
     splat_train_options_init_coarse(&afterwards, SPLAT_REGULARIZE_MULTIVIEW);

@@ -61,16 +61,26 @@ static void asked_with(const splat_line *line, const splat_strategy *strategy, s
     }
 }
 
-void splat_stage_asked_steps(const splat_line *line, splat_train_options *options)
+static const splat_strategy *strategy_for(const splat_line *line, const splat_scene *scene)
 {
-    asked_with(line, splat_strategy_find(line->training->strategy), options);
+    splat_scene_info info;
+    if (strcmp(line->training->strategy, "auto") != 0) return splat_strategy_find(line->training->strategy);
+    if (!scene) return NULL;
+    splat_scene_get_info(scene, &info);
+    return splat_strategy_for_photos(info.n_train);
 }
 
-void splat_stage_asked_run(const splat_line *line, const splat_run_options *run, splat_train_options *options)
+void splat_stage_asked_steps(const splat_line *line, const splat_scene *scene, splat_train_options *options)
+{
+    asked_with(line, strategy_for(line, scene), options);
+}
+
+void splat_stage_asked_run(const splat_line *line, const splat_scene *scene, const splat_run_options *run,
+                           splat_train_options *options)
 {
     const splat_run_begun begun = splat_run_find_begun(run);
     const bool goes_on = begun.strategy && !splat_line_given(line, "strategy");
-    asked_with(line, goes_on ? begun.strategy : splat_strategy_find(line->training->strategy), options);
+    asked_with(line, goes_on ? begun.strategy : strategy_for(line, scene), options);
     if (begun.exposure && !splat_line_given(line, "exposure")) options->exposure = true;
     if (begun.dome) options->dome = true;
 }

@@ -14,10 +14,12 @@ splat_status splat_stage_limit_memory(const splat_line *line, splat_context *con
 void splat_stage_asked_options(const splat_line *line, splat_train_options *options);
 /* Takes from a preset (a strategy, a regularization) the options that neither the line nor others set. */
 void splat_stage_apply_preset(const splat_line *line, const splat_train_options *preset, splat_train_options *options);
-/* The same of a training from points: with its strategy, whose defaults those options have that are not set. */
-void splat_stage_asked_steps(const splat_line *line, splat_train_options *options);
+/* The same of a training from points: with its strategy, whose defaults those options have that are not set. scene: for
+ * `strategy auto`; NULL before it is open. */
+void splat_stage_asked_steps(const splat_line *line, const splat_scene *scene, splat_train_options *options);
 /* The same; what goes on from a checkpoint has its strategy, unless the line names one. */
-void splat_stage_asked_run(const splat_line *line, const splat_run_options *run, splat_train_options *options);
+void splat_stage_asked_run(const splat_line *line, const splat_scene *scene, const splat_run_options *run,
+                           splat_train_options *options);
 /* Which choices are the user's, and the count to plan for. */
 void splat_stage_plan_options(const splat_line *line, splat_plan_options *options);
 /* Under `vram_limit`: how the run begins, in the options, and what it will give up, as a message. n_gaussians: to plan

@@ -14,7 +14,7 @@ splat_status splat_stage_check_train(const splat_line *line, splat_error *error)
     splat_train_options options;
     if (line->train->resample_gt_image && !line->train->ray_jitter)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`resample_gt_image` needs `ray_jitter`");
-    splat_stage_asked_steps(line, &options);
+    splat_stage_asked_steps(line, NULL, &options);
     return splat_train_options_check(&options, error);
 }
 
@@ -41,12 +41,17 @@ static void tell_finished(const splat_training *t, const splat_line *line)
                      t->model_path, path);
 }
 
-/* True for the strategies of other trainers, if one is asked for: it trains as those do. */
+/* True for the strategies of other trainers: they train as those do. */
 static bool is_of_others(const splat_line *line)
 {
     const char *strategy = line->training->strategy;
-    const bool is_ours = strcmp(strategy, "classic") != 0 && strcmp(strategy, "mcmc") != 0;
-    return !is_ours && splat_line_given(line, "strategy");
+    return strcmp(strategy, "classic") == 0 || strcmp(strategy, "mcmc") == 0;
+}
+
+static void tell_strategy(const splat_training *t, const splat_line *line)
+{
+    if (strcmp(line->training->strategy, "auto") == 0 && t->train_options.strategy == splat_strategy_find("few"))
+        splat_say(line->talk, "Fewer than 50 training photos: strategy few (`strategy` chooses another)");
 }
 
 /* The sky lies behind the Gaussians where the photos show one. */
@@ -85,7 +90,8 @@ splat_status splat_stage_begin_train(splat_training *t, const splat_line *line, 
             splat_stage_check_deletable(t->model_path, line->scene->source_path, line->run->start_checkpoint, error));
     SPLAT_TRY(splat_stage_create_context(line, &session->context, error));
     SPLAT_TRY(splat_scene_open(session->context, &session->scene_options, &session->scene, error));
-    splat_stage_asked_run(line, &t->run_options, &t->train_options);
+    splat_stage_asked_run(line, session->scene, &t->run_options, &t->train_options);
+    tell_strategy(t, line);
     SPLAT_TRY(choose_exposure(t, line, error));
     SPLAT_TRY(choose_sky(t, line, error));
     SPLAT_TRY(splat_stage_plan(line, session->context, session->scene, 0, 0, &t->train_options, error));

@@ -15,6 +15,8 @@
 #include "train/rest_state.h"
 #include "train/schedule.h"
 
+#include <math.h>
+
 #define REORDER_INTERVAL 1000
 #define SICK_SHARE 5 /* one in so many dead in a round: more are made than the photos ask for */
 
@@ -50,9 +52,27 @@ bool splat_mcmc_reorders_after(const splat_train_options *options, int iteration
     return iteration % REORDER_INTERVAL == 0 || iteration == options->densify_until_iter;
 }
 
-uint32_t splat_mcmc_grown(const splat_train_options *options, uint32_t n)
+uint64_t splat_mcmc_cap(const splat_train_options *options, const splat_dataset *dataset)
 {
-    uint64_t cap = options->target_gaussian_count, grown = (uint64_t)n + n / 20;
+    const uint64_t named = options->target_gaussian_count;
+    double pixels = 0;
+    if (!(options->pixels_per_gaussian > 0)) return named;
+    for (size_t i = 0; i < dataset->n_train; i++) {
+        const splat_camera *camera = &dataset->views[dataset->train[i]].camera;
+        pixels += (double)camera->width * camera->height;
+    }
+    const double cap = fmax(pixels / (double)options->pixels_per_gaussian, (double)dataset->n_points);
+    return cap < (double)named ? (uint64_t)cap : named;
+}
+
+static uint64_t cap_of(const splat_trainer *t)
+{
+    return splat_mcmc_cap(&t->options, &t->scene->dataset);
+}
+
+uint32_t splat_mcmc_grown(const splat_train_options *options, uint64_t cap, uint32_t n)
+{
+    uint64_t grown = (uint64_t)n + n / 20;
     if (options->max_gaussians && options->max_gaussians < cap) cap = options->max_gaussians;
     grown = grown < cap ? grown : cap;
     return grown > n ? (uint32_t)grown : n;
@@ -96,7 +116,7 @@ static splat_status relocate(splat_trainer *t, int iteration, splat_error *error
     splat_density_relocated round;
     splat_rest_rows rows;
     const uint32_t old_n = t->model->gaussians.n, n_all = splat_shards_count(t);
-    uint32_t grown = splat_mcmc_grown(&t->options, n_all);
+    uint32_t grown = splat_mcmc_grown(&t->options, cap_of(t), n_all);
     bool granted;
     SPLAT_TRY(make_room(t, iteration, grown, &granted, error));
     if (!granted && grown > n_all) { /* the next round asks again; this one only moves */
@@ -124,7 +144,7 @@ static splat_status relocate(splat_trainer *t, int iteration, splat_error *error
 /* The order of rows on a device; and the cap, should the run have begun above it: the least opaque go. */
 static splat_status put_in_order(splat_trainer *t, int iteration, splat_error *error)
 {
-    size_t cap = t->options.target_gaussian_count;
+    const uint64_t cap = cap_of(t);
     struct splat_density_prune_args args = {.target_count = cap < UINT32_MAX ? (uint32_t)cap : 0};
     bool is_above = args.target_count && splat_shards_count(t) > args.target_count;
     if (!is_above && !splat_mcmc_reorders_after(&t->options, iteration)) return SPLAT_OK;
@@ -182,11 +202,23 @@ static size_t work_bytes(bool on_device, size_t n)
     return splat_larger(splat_density_relocate_scratch_bytes(on_device, n), splat_density_scratch_bytes(on_device, n));
 }
 
+#define RULES                                                                                                          \
+    .moves = true,                                                                                                     \
+    .wants_statistics = wants_statistics,                                                                              \
+    .after = after,                                                                                                    \
+    .changes_after = changes_after,                                                                                    \
+    .work_bytes = work_bytes,                                                                                          \
+    .cap = splat_mcmc_cap,                                                                                             \
+    .check = check
+
 const splat_strategy splat_strategy_mcmc = {
     .name = "mcmc",
-    .wants_statistics = wants_statistics,
-    .after = after,
-    .changes_after = changes_after,
-    .work_bytes = work_bytes,
-    .check = check,
+    RULES,
+};
+
+/* Its schedule and its cap follow the photos. */
+const splat_strategy splat_strategy_few = {
+    .name = "few",
+    .scales = true,
+    RULES,
 };

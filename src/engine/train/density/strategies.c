@@ -14,6 +14,7 @@ static const struct {
 #define SPLAT_FORMER_STRATEGY(table) {NULL, &splat_strategy_##table},
 #include "train/density/strategies.def"
 };
+#define FEW_PHOTOS 50
 #define N_STRATEGIES (sizeof strategies / sizeof strategies[0])
 
 const splat_strategy *splat_strategy_find(const char *name)
@@ -21,6 +22,11 @@ const splat_strategy *splat_strategy_find(const char *name)
     for (size_t i = 0; i < N_STRATEGIES; i++)
         if (strategies[i].word && strcmp(strategies[i].word, name) == 0) return strategies[i].strategy;
     return NULL;
+}
+
+const splat_strategy *splat_strategy_for_photos(size_t n_train)
+{
+    return n_train < FEW_PHOTOS ? &splat_strategy_few : &splat_strategy_budget;
 }
 
 const splat_strategy *splat_strategy_of_checkpoint(const char *name)

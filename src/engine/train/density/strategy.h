@@ -11,6 +11,7 @@
 struct splat_strategy {
     const char *name;                /* name in presets and checkpoints */
     bool scales;                     /* its schedule is parts of the steps (splat_train_options_set_steps) */
+    bool moves;                      /* Gaussians move by noise, and dead ones to others: the options of mcmc act */
     const splat_extra_array *arrays; /* its state, in trainer->strategy_rows */
     int n_arrays;
 
