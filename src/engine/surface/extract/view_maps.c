@@ -61,7 +61,6 @@ void splat_view_maps_free(splat_view_maps *maps)
         free(maps->views[i].rgb);
         free(maps->views[i].alpha);
         free(maps->views[i].state);
-        free(maps->views[i].gray);
     }
     free(maps->views);
     memset(maps, 0, sizeof *maps);

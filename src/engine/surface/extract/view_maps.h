@@ -22,7 +22,6 @@ typedef struct splat_view_map {
     uint8_t *rgb;        /* [height][width][3] */
     uint8_t *alpha;      /* [height][width], 255 times it: a pixel without depth is seen through where this is small */
     uint8_t *state;      /* [height][width], a splat_pixel_state */
-    uint8_t *gray;       /* [height / 2][width / 2], the photo's, after splat_planes_find; NULL: not known */
     uint32_t n_neighbors, neighbors[SPLAT_VIEW_NEIGHBORS]; /* numbers of maps, the best first */
 } splat_view_map;
 

@@ -88,31 +88,12 @@ static splat_status for_views(finder *f, view_function function, splat_error *er
 
 /* ---------------------------------------------------------------- steps */
 
-/* The photo at half of its sides: what the views' depth is compared with (sky_filter.c) when the photo is gone. */
-static splat_status keep_gray(splat_view_map *map, const uint8_t *rgb, splat_error *error)
-{
-    size_t stride = 3 * (size_t)map->camera.width, width = (size_t)map->camera.width / 2,
-           height = (size_t)map->camera.height / 2;
-    free(map->gray);
-    map->gray = malloc(width * height + 1);
-    if (!map->gray) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a photo of %zu x %zu", width, height);
-    for (size_t y = 0; y < height; y++)
-        for (size_t x = 0; x < width; x++) {
-            const uint8_t *p = rgb + 2 * y * stride + 6 * x, *q = p + stride;
-            int sum[3];
-            for (int k = 0; k < 3; k++) sum[k] = p[k] + p[3 + k] + q[k] + q[3 + k];
-            map->gray[y * width + x] = (uint8_t)((77 * sum[0] + 150 * sum[1] + 29 * sum[2] + 512) / 1024);
-        }
-    return SPLAT_OK;
-}
-
 static splat_status analyse(finder *f, size_t number, plane_work *work, splat_error *error)
 {
     splat_view_map *map = &f->maps->views[number];
     plane_view *view = &f->views[number];
     uint16_t edge;
     SPLAT_TRY(f->options->photo(f->options->photo_user, number, work->rgb, error));
-    SPLAT_TRY(keep_gray(map, work->rgb, error));
     SPLAT_TRY(plane_shade_make(&map->camera, work->rgb, view, error));
     SPLAT_TRY(plane_segments_make(&map->camera, work, view, &edge, error));
     SPLAT_TRY(plane_seeds_make(map, work, edge, view, error));
