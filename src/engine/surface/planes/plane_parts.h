@@ -96,7 +96,7 @@ typedef struct plane_view {
     plane_hypothesis *hypotheses;
     plane_edge *edges;
     plane_surface *surfaces; /* [n_segments] plane_choose.c */
-    uint16_t *shade; /* [3][shade_height][shade_width] the photo, low-passed: plane_shade.c */
+    uint16_t *shade; /* [4][shade_height][shade_width] the photo, low-passed: what is compared, then its channels */
     int shade_width, shade_height, shade_side; /* side: of its pixels, in pixels of the map */
     uint32_t n_segments, n_seeds, n_hypotheses, n_edges;
 } plane_view;

@@ -47,7 +47,7 @@ splat_status plane_shade_make(const splat_camera *camera, const uint8_t *rgb, pl
     if (height < 1) height = 1;
     size_t n = (size_t)width * (size_t)height;
     float *a = malloc(n * sizeof *a), *b = malloc(n * sizeof *b);
-    view->shade = malloc(3 * n * sizeof *view->shade);
+    view->shade = calloc(4 * n, sizeof *view->shade);
     if (!a || !b || !view->shade) {
         free(a);
         free(b);
@@ -64,7 +64,7 @@ splat_status plane_shade_make(const splat_camera *camera, const uint8_t *rgb, pl
             }
         for (int y = 0; y < height; y++) blur(a + (size_t)y * (size_t)width, b + (size_t)y * (size_t)width, width, 1);
         for (int x = 0; x < width; x++) blur(b + x, a + x, height, (size_t)width);
-        for (size_t i = 0; i < n; i++) view->shade[k * n + i] = (uint16_t)(a[i] * LEVEL + 0.5f);
+        for (size_t i = 0; i < n; i++) view->shade[(k + 1) * n + i] = (uint16_t)(a[i] * LEVEL + 0.5f);
     }
     view->shade_width = width;
     view->shade_height = height;
@@ -79,7 +79,7 @@ void plane_shade_even(plane_view *view, const float gains[3])
     size_t n = (size_t)view->shade_width * (size_t)view->shade_height;
     for (size_t i = 0; i < n; i++) {
         float sum = 0;
-        for (size_t k = 0; k < 3; k++) sum += gains[k] * (float)view->shade[k * n + i];
+        for (size_t k = 0; k < 3; k++) sum += gains[k] * (float)view->shade[(k + 1) * n + i];
         view->shade[i] = (uint16_t)fminf(sum / 3 + 0.5f, UINT16_MAX);
     }
 }
@@ -244,8 +244,8 @@ float plane_shade_residual_at(const plane_shade *shade, uint32_t view, float x, 
     return n < PLANE_SHADE_LEAST ? INFINITY : spread(values, n);
 }
 
-uint32_t plane_shade_levels(const plane_shade *shade, const plane_site *site, const plane_slant *slant, size_t channel,
-                            uint32_t views[PLANE_SHADE_VIEWS], float levels[PLANE_SHADE_VIEWS])
+uint32_t plane_shade_logs(const plane_shade *shade, const plane_site *site, const plane_slant *slant,
+                          uint32_t views[PLANE_SHADE_VIEWS], float logs[3][PLANE_SHADE_VIEWS])
 {
     float place[3];
     uint32_t n = 0;
@@ -253,11 +253,15 @@ uint32_t plane_shade_levels(const plane_shade *shade, const plane_site *site, co
     for (uint32_t k = 0; k < site->n_views; k++) {
         uint32_t v = site->views[k];
         float image[3] = {site->x, site->y};
+        bool is_lit = true;
         if (k > 0 && !splat_camera_project(&shade->maps->views[v].camera, place, image)) continue;
-        float level = level_at(&shade->views[v], channel, image[0], image[1]);
-        if (!(level > DARK && level < BRIGHT)) continue;
+        for (size_t channel = 0; channel < 3; channel++) {
+            float level = level_at(&shade->views[v], channel + 1, image[0], image[1]);
+            is_lit &= level > DARK && level < BRIGHT;
+            logs[channel][n] = logf(level);
+        }
         views[n] = v;
-        levels[n++] = level;
+        n += is_lit;
     }
     return n;
 }

@@ -27,9 +27,10 @@ typedef struct plane_site {
 
 /* The side of a pixel of the small photo, in pixels of the map. */
 int plane_shade_side(const splat_camera *camera);
-/* Makes view->shade from a photo: three channels. */
+/* Makes view->shade from a photo. */
 splat_status plane_shade_make(const splat_camera *camera, const uint8_t *rgb, plane_view *view, splat_error *error);
-/* The mean of the channels, with their gains, becomes the first: what the functions below compare. */
+/* The mean of the channels, with their gains, becomes what the functions below compare. Before the first call that is
+ * black. */
 void plane_shade_even(plane_view *view, const float gains[3]);
 /* The views that contain the place, face it and are not known to be hidden. */
 void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_site *site);
@@ -38,10 +39,10 @@ void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_
 float plane_shade_residual(const plane_shade *shade, const plane_site *site, const plane_slant *slant);
 /* The same of one place at an inverse depth, whatever way it faces. */
 float plane_shade_residual_at(const plane_shade *shade, uint32_t view, float x, float y, float q);
-/* The levels of a channel of the site's views at its place, where they are neither black nor white; returns how many.
- * Before plane_shade_even. */
-uint32_t plane_shade_levels(const plane_shade *shade, const plane_site *site, const plane_slant *slant, size_t channel,
-                            uint32_t views[PLANE_SHADE_VIEWS], float levels[PLANE_SHADE_VIEWS]);
+/* Logarithms of the levels of the site's views at its place, as the photos have them, where no channel is black or
+ * white; returns how many. */
+uint32_t plane_shade_logs(const plane_shade *shade, const plane_site *site, const plane_slant *slant,
+                          uint32_t views[PLANE_SHADE_VIEWS], float logs[3][PLANE_SHADE_VIEWS]);
 /* The slant of the surface that the map has at a pixel. */
 bool plane_shade_slant_of_map(const splat_view_map *map, size_t pixel, plane_slant *slant);
 /* The slant of a plane at a place. False where the ray does not meet its front. */

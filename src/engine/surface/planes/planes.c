@@ -31,6 +31,7 @@
 #define MOSTLY 0.5     /* of the plain pixels: where so many have a plane, rounds cost little and all are made; else */
 #define LEAST_GAIN 0.005 /* a round that brought a plane to less than this part of them is the last */
 #define STRIDE 4       /* of pixels that vote, both ways: every second one makes the same planes */
+#define CALIBRATION 3  /* every so many-th view chooses twice where photos differ */
 #define RIM 4          /* pixels around what a plane has that may lie on it, too */
 #define RIM_PART 0.015f /* of the depth: they do when they are so near */
 
@@ -45,6 +46,7 @@ typedef struct finder {
     plane_votes votes;
     const plane_shade *shade;
     float noise;            /* of the photos on a surface that is right, in levels */
+    size_t part;            /* every so many-th view chooses */
     uint64_t n_smooth;      /* pixels that took a smooth surface */
     uint64_t *taken;        /* [PLANE_MAX_PLANES + 1] pixels that took a plane; last: plain ones */
 } finder;
@@ -209,16 +211,31 @@ static splat_status write(finder *f, size_t number, plane_work *work, splat_erro
 static splat_status choose(finder *f, size_t number, plane_work *work, splat_error *error)
 {
     (void)work;
-    return plane_choose(f->shade, f->planes, f->n_planes, f->noise, (uint32_t)number, error);
+    return number % f->part ? SPLAT_OK
+                            : plane_choose(f->shade, f->planes, f->n_planes, f->noise, (uint32_t)number, error);
 }
 
+/* The photos choose in every so many-th view. */
+static splat_status choose_part(finder *f, size_t part, splat_error *error)
+{
+    f->part = part;
+    SPLAT_TRY(plane_gains_noise(f->shade, f->planes, f->threads, &f->noise, error));
+    return for_views(f, choose, error);
+}
+
+/* The photos choose in all views. What some of them chose tells the gains again where photos differ in brightness. */
 static splat_status choose_all(finder *f, splat_error *error)
 {
     const plane_shade shade = {f->maps, f->views};
+    bool are_equal;
     f->shade = &shade;
-    SPLAT_TRY(plane_gains_apply(&shade, f->planes, f->threads, f->views, error));
-    SPLAT_TRY(plane_gains_noise(&shade, f->planes, f->threads, &f->noise, error));
-    return for_views(f, choose, error);
+    SPLAT_TRY(plane_gains_apply(&shade, f->planes, f->threads, f->views, &are_equal, error));
+    if (!are_equal) {
+        SPLAT_TRY(choose_part(f, CALIBRATION, error));
+        SPLAT_TRY(plane_gains_apply(&shade, f->planes, f->threads, f->views, &are_equal, error));
+        for (size_t v = 0; v < f->maps->n; v++) plane_surfaces_free(&f->views[v]);
+    }
+    return choose_part(f, 1, error);
 }
 
 /* ---------------------------------------------------------------- what the first planes say of the others */

@@ -10,6 +10,9 @@
 #define PLANE_POOL_SEEDS 262144u /* most seeds of all views in the segments of one plane */
 #define PLANE_POOL_BYTES (36u * PLANE_POOL_SEEDS)
 #define PLANE_SHADE_BYTES 524288u  /* of a view: its small photo, smooth surfaces, places that photos are compared at */
+#define PLANE_VIEW_PLACES 512u     /* most places of a view that tell the noise */
+#define PLANE_MOST_PLACES 65536u   /* about, of all views, that tell gains */
+#define PLANE_PLACES_BYTES (512u * PLANE_MOST_PLACES) /* levels of all of them, and their weights */
 #define PLANE_CHOOSE_BYTES 2097152u /* of the cells of a segment, and their costs at all depths */
 #define PLANE_REFINE_BYTES (112u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
@@ -19,6 +22,7 @@ static inline uint64_t splat_planes_bytes(uint64_t n_views, uint64_t n_pixels, u
 {
     uint64_t cells = (uint64_t)PLANE_MAX_PLANES * (PLANE_CELLS + 1) * (PLANE_CELLS + 1);
     return n_pixels * 6 + n_views * (65536 + PLANE_SHADE_BYTES) + 4 * cells + PLANE_REFINE_BYTES +
+           PLANE_PLACES_BYTES +
            (uint64_t)threads * (largest * PLANE_WORK_PIXEL_BYTES + cells + PLANE_POOL_BYTES + PLANE_CHOOSE_BYTES);
 }
 
