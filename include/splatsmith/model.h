@@ -148,6 +148,11 @@ splat_status splat_model_clean(splat_model *model, const splat_clean_options *op
  * (w, x, y, z) of any length but 0. scale: above 0. Errors: ARGUMENT, MEMORY, DEVICE. */
 splat_status splat_model_transform(splat_model *model, const double rotation[4], double scale, splat_error *error);
 
+/* Adds n Gaussians, 1 to 1,000,000, with the colours of the sky behind the splat (its sky.safetensors), for programs
+ * that know no sky: on the sky's ball, or around the splat at 50 times the median distance of its Gaussians from their
+ * middle. Errors: ARGUMENT (n; the splat has no sky), MEMORY, DEVICE. */
+splat_status splat_model_add_sky(splat_model *model, size_t n, splat_error *error);
+
 /* Moves a camera as splat_model_transform moves a splat. rotation: of any length but 0. */
 void splat_camera_transform(splat_camera *camera, const double rotation[4], double scale);
 

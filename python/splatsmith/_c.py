@@ -1305,6 +1305,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_model_clean": (c_int, [POINTER(splat_model), POINTER(splat_clean_options), POINTER(splat_clean_counts),
         POINTER(splat_error)]),
     "splat_model_transform": (c_int, [POINTER(splat_model), POINTER(c_double), c_double, POINTER(splat_error)]),
+    "splat_model_add_sky": (c_int, [POINTER(splat_model), c_size_t, POINTER(splat_error)]),
     "splat_camera_transform": (None, [POINTER(splat_camera), POINTER(c_double), c_double]),
     "splat_model_render": (c_int, [POINTER(splat_model), POINTER(splat_camera), POINTER(c_float), POINTER(c_float),
         POINTER(splat_error)]),

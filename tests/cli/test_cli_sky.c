@@ -126,6 +126,26 @@ static void later_stages_have_it(void **state)
     assert_false(exists("bare/sky.safetensors"));
 }
 
+/* Viewers that know no sky get Gaussians of its colours. */
+static void exports_can_have_it(void **state)
+{
+    (void)state;
+    static const char *const files[] = {"alone/plain.ply", "alone/sky.ply"};
+    double psnr[2] = {0};
+    RUN_OUT(0, NULL, "export", "-m", "with", "-o", files[0], "--backend", "cpu");
+    RUN_OUT(0, "added 2000 Gaussians of the sky", "export", "-m", "with", "-o", files[1], "--dome", "--backend", "cpu");
+    RUN_ERR(2, "there is no sky behind this splat", "export", "-m", "without", "-o", "alone/never.ply", "--dome",
+            "--backend", "cpu");
+    assert_false(exists("alone/never.ply") || exists("alone/sky.safetensors"));
+    for (int i = 0; i < 2; i++) {
+        int n_views = 0;
+        RUN_OUT(0, "\ntest ", "eval", "-s", "street", "--eval", "--ply", files[i], "--backend", "cpu");
+        assert_int_equal(sscanf(strstr(standard_output, "\ntest ") + 6, "%d %lf", &n_views, &psnr[i]), 2);
+    }
+    print_message("exported: %.2f dB with Gaussians of the sky, %.2f dB without\n", psnr[1], psnr[0]);
+    assert_true(psnr[1] > psnr[0] + 1);
+}
+
 /* The decibels of all pixels of the test views, by eval of a mesh. */
 static double psnr_of_mesh(const char *mesh)
 {
@@ -218,14 +238,14 @@ int main(void)
 {
     if (system("rm -rf street room with masked whole_sky no_sky of_pair without seen unseen other looked whole "
                "without_sky parts two again coarse bare meshed fine painted "
-               "plain never pair kept.safetensors") != 0)
+               "plain alone never pair kept.safetensors") != 0)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scenes),          cmocka_unit_test(a_street_has_a_sky),
         cmocka_unit_test(other_strategies_have_none), cmocka_unit_test(a_room_has_none),
         cmocka_unit_test(runs_repeat),          cmocka_unit_test(ranks_share_the_sky),
         cmocka_unit_test(later_stages_have_it), cmocka_unit_test(meshes_have_it),
-        cmocka_unit_test(damaged_files_are_refused),
+        cmocka_unit_test(exports_can_have_it),  cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(scenes_at_the_edge),
     };
     if (!has_binary() || !enter_work_folder()) return 0;

@@ -3,6 +3,7 @@
 
 #include "math/camera.h"
 #include "math/sh_rotation.h"
+#include "model/dome.h"
 #include "model/files.h"
 
 #include <math.h>
@@ -81,6 +82,31 @@ static void scale_cloud(splat_cloud *cloud, double scale)
         cloud->filter_3d[i] = (float)((double)cloud->filter_3d[i] * scale);
 }
 
+/* m: of the turn, row-major. A colour moves with its direction. */
+static splat_status turn_dome(splat_model *model, const double m[9], double scale, splat_error *error)
+{
+    splat_dome before, after;
+    SPLAT_TRY(splat_model_get_dome(model, &before, error));
+    if (!before.colors) return SPLAT_OK;
+    float *colors = malloc(SPLAT_DOME_BYTES);
+    for (size_t i = 0; i < SPLAT_DOME_NODES && colors; i++) {
+        float to[3], from[3];
+        splat_dome_node_direction(i, to);
+        for (int k = 0; k < 3; k++)
+            from[k] = (float)m[k] * to[0] + (float)m[3 + k] * to[1] + (float)m[6 + k] * to[2];
+        const splat_dome_place place = splat_dome_place_of(from);
+        splat_dome_color(before.colors, &place, colors + 3 * i);
+    }
+    after = (splat_dome){.colors = colors, .radius = (float)scale * before.radius};
+    for (int k = 0; k < 3; k++)
+        for (int j = 0; j < 3; j++) after.center[k] += (float)(scale * m[3 * k + j]) * before.center[j];
+    splat_status status = colors ? splat_model_set_dome(model, &after, error)
+                                 : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the colours of a sky");
+    free(colors);
+    free((void *)before.colors);
+    return status;
+}
+
 void splat_camera_transform(splat_camera *camera, const double rotation[4], double scale)
 {
     double turn[9], axes[9], translation[3];
@@ -98,7 +124,7 @@ void splat_camera_transform(splat_camera *camera, const double rotation[4], doub
 splat_status splat_model_transform(splat_model *model, const double rotation[4], double scale, splat_error *error)
 {
     splat_cloud cloud;
-    double norm = 0, q[4];
+    double norm = 0, q[4], m[9];
     for (int k = 0; k < 4; k++) norm += rotation[k] * rotation[k];
     if (!(norm > 0) || !isfinite(norm))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the quaternion of a rotation must be finite and not 0");
@@ -110,5 +136,6 @@ splat_status splat_model_transform(splat_model *model, const double rotation[4],
     if (scale != 1) scale_cloud(&cloud, scale);
     splat_status status = splat_model_upload(model, &cloud, error);
     splat_cloud_free(&cloud);
-    return status;
+    splat_quaternion_to_rotation(q, m);
+    return status == SPLAT_OK ? turn_dome(model, m, scale, error) : status;
 }

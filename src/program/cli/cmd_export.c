@@ -10,6 +10,8 @@
 #include <string.h>
 #include <strings.h>
 
+#define SKY_GAUSSIANS 2000
+
 /* Chooses the output: -o, or point_cloud_fused.ply next to the PLY of the model folder. */
 static bool choose_output(const splat_session *session, const splat_line *line, char path[CLI_PATH_MAX])
 {
@@ -215,6 +217,14 @@ static int transform(splat_session *session, const splat_line *line)
     return CLI_OK;
 }
 
+static int add_sky(splat_session *session)
+{
+    splat_error error;
+    if (splat_model_add_sky(session->model, SKY_GAUSSIANS, &error) != SPLAT_OK) return cli_report(&error);
+    cli_say("added %d Gaussians of the sky", SKY_GAUSSIANS);
+    return CLI_OK;
+}
+
 /* IN OUT as --ply and -o. */
 static bool take_words(splat_line *line)
 {
@@ -256,6 +266,7 @@ int cmd_export(splat_line *line)
     if (code == CLI_OK) splat_model_get_info(session.model, &after);
     if (code == CLI_OK && (moves || after.n_gaussians < before.n_gaussians))
         say_mesh_stays(&session, before.n_gaussians);
+    if (code == CLI_OK && line->export->dome) code = add_sky(&session);
     if (code == CLI_OK) code = save(&session, line, fused);
     splat_session_close(&session);
     return code;

@@ -363,6 +363,8 @@ const splat_line_option splat_line_options[] = {
      "the splat has no coarse training; this changes only SuGaR's file name", NULL},
     {"remove_floaters", 0, NULL, MESH | EXPORT, STAGE(MESH), FLAG(surface.remove_floaters),
      "first remove Gaussians in free space, through which two or more training views see a surface", NULL},
+    {"dome", 0, NULL, EXPORT, ADVANCED(OUTPUT), FLAG(export.dome),
+     "add 2000 Gaussians with the colours of the sky behind the splat, for viewers that know no sky", NULL},
     {"min_views", 0, NULL, EXPORT, BASIC(OUTPUT), INT(export.min_views, 0, 100000),
      "remove Gaussians that fewer training views show (at least 1/255 of a pixel's light); 0: none", NULL},
     {"bboxmin", 'b', NULL, MESH | REFINE, STAGE(MESH), TEXT(surface.bbox_min, "X,Y,Z"),

@@ -127,6 +127,7 @@ typedef struct splat_line_export_options {
     const char *up_axis, *scene_up; /* up_axis NULL: it stays */
     double scale;
     int min_views; /* 0: all stay */
+    bool dome;
     bool fused;
 } splat_line_export_options;
 
