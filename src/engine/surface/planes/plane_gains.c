@@ -10,7 +10,7 @@
 
 #define ROUNDS 12         /* of weights */
 #define STEPS 40          /* of conjugate gradients in a round */
-#define ENOUGH 1e-12      /* of the first residual, squared */
+#define ENOUGH 1e-6       /* of the first residual, squared */
 #define LEAST_SIGMA 0.004 /* of a level: noise, and what a photo's file rounds */
 #define FAR 4.685         /* sigmas: levels that far off say nothing (Tukey) */
 #define GUESSED 0.005     /* weight of a place that may be wrong: it tells what no other does */
@@ -47,18 +47,6 @@ static bool solver_make(solver *s)
     return true;
 }
 
-/* The median of up to PLANE_SHADE_VIEWS values, which are sorted. */
-static float median_of(float *values, uint32_t n)
-{
-    for (uint32_t i = 1; i < n; i++) {
-        float value = values[i];
-        uint32_t at = i;
-        for (; at > 0 && values[at - 1] > value; at--) values[at] = values[at - 1];
-        values[at] = value;
-    }
-    return n % 2 ? values[n / 2] : 0.5f * (values[n / 2 - 1] + values[n / 2]);
-}
-
 /* Weights of the levels of a place: by the spread of all, and by how far each is off. */
 static void weigh(const solver *s, size_t i)
 {
@@ -66,9 +54,9 @@ static void weigh(const solver *s, size_t i)
     float lit[PLANE_SHADE_VIEWS], sorted[PLANE_SHADE_VIEWS], *weights = s->weights + i * PLANE_SHADE_VIEWS;
     for (uint32_t k = 0; k < place->n; k++)
         sorted[k] = lit[k] = place->logs[s->channel][k] + (float)s->gains[place->views[k]];
-    float median = median_of(sorted, place->n);
+    float median = plane_shade_median(sorted, place->n);
     for (uint32_t k = 0; k < place->n; k++) sorted[k] = fabsf(lit[k] - median);
-    double spread = 1.4826 * (double)median_of(sorted, place->n);
+    double spread = 1.4826 * (double)plane_shade_median(sorted, place->n);
     double variance = spread * spread + LEAST_SIGMA * LEAST_SIGMA;
     double even = LEAST_SIGMA * LEAST_SIGMA / variance, whole = place->is_guessed ? GUESSED * even : even;
     for (uint32_t k = 0; k < place->n; k++) {

@@ -84,13 +84,18 @@ void plane_shade_even(plane_view *view, const float gains[3])
     }
 }
 
+static inline float within(float x, float most)
+{
+    return x > most ? most : x > 0 ? x : 0;
+}
+
 /* A channel of the small photo at (x, y) of the map's picture, in levels. */
 static float level_at(const plane_view *view, size_t channel, float x, float y)
 {
     float side = (float)view->shade_side, u = x / side - 0.5f, v = y / side - 0.5f;
     int w = view->shade_width, h = view->shade_height;
-    u = fminf(fmaxf(u, 0), (float)(w - 1));
-    v = fminf(fmaxf(v, 0), (float)(h - 1));
+    u = within(u, (float)(w - 1)); /* no calls of libm: this is asked most */
+    v = within(v, (float)(h - 1));
     int i = (int)u, j = (int)v;
     if (i > w - 2) i = w > 1 ? w - 2 : 0;
     if (j > h - 2) j = h > 1 ? h - 2 : 0;
@@ -182,8 +187,7 @@ void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_
         for (uint32_t i = 0; i < most; i++) site->views[site->n_views++] = seeing[(uint64_t)i * n / most];
 }
 
-/* Mean deviation of the best part from the median; values are sorted. */
-static float spread(float *values, uint32_t n)
+float plane_shade_median(float *values, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
         float value = values[i];
@@ -191,7 +195,13 @@ static float spread(float *values, uint32_t n)
         for (; at > 0 && values[at - 1] > value; at--) values[at] = values[at - 1];
         values[at] = value;
     }
-    float median = n % 2 ? values[n / 2] : 0.5f * (values[n / 2 - 1] + values[n / 2]), sum = 0;
+    return n % 2 ? values[n / 2] : 0.5f * (values[n / 2 - 1] + values[n / 2]);
+}
+
+/* Mean deviation of the best part from the median; values are sorted. */
+static float spread(float *values, uint32_t n)
+{
+    float median = plane_shade_median(values, n), sum = 0;
     uint32_t low = 0, high = n, keep = (uint32_t)ceilf(BEST_PART * (float)n);
     while (high - low > keep) {
         if (median - values[low] > values[high - 1] - median) low++;

@@ -25,6 +25,8 @@ typedef struct plane_site {
     float x, y; /* pixels */
 } plane_site;
 
+/* Sorts a few values, from small to large, and returns their median. */
+float plane_shade_median(float *values, uint32_t n);
 /* The side of a pixel of the small photo, in pixels of the map. */
 int plane_shade_side(const splat_camera *camera);
 /* Makes view->shade from a photo. */
