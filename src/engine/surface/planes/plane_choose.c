@@ -1,8 +1,7 @@
-/* Residuals of hypotheses at the cells of a segment, smooth surfaces that follow the shading, and the choice. */
+/* Residuals of hypotheses at the cells of a segment, and the choice. */
 #include "surface/planes/plane_choose.h"
 
 #include "surface/planes/plane_parts.h"
-#include "surface/planes/plane_sweep.h"
 #include "surface/planes/plane_votes.h"
 
 #include "math/camera.h"
@@ -12,64 +11,24 @@
 #include <string.h>
 
 #define LEAST_PART 0.004     /* of the picture: smaller segments stay as they are */
-#define FAIR 2.5f            /* noises: a plane with less is right */
-#define SUPPORTED 0.3f       /* levels, and at least: */
-#define SUPPORTED_NOISE 3.0f /* noises */
 #define BEATS 0.7f           /* of the residual of what is beaten */
-#define DECISIVE 0.04f       /* of the depth: the error of a place that shading found */
-#define LEAST_SIGMA 0.002f   /* of such a depth */
-#define SEED_SIGMA 0.05f     /* of the rim's depth */
-#define PLANE_SIGMA 0.004f   /* of a plane's */
-#define RAW_SIGMA 0.1f       /* of the splat's depth */
-#define ROUNDS 3             /* of the search near the smooth surface */
 #define MOST_FOUND 0.6f      /* of nine cells: those that shading found, where a smooth surface replaces a plane */
 #define LEAST_FOUND 0.3f     /* and where there is none */
 #define LIKE 0.03f           /* of the depth: so near to what shading found is the splat's depth where it is right */
 #define NEAR 0.04f           /* of the depth: a plane of the scene that a segment may show lies so near to */
 #define NEAR_PART 0.15       /* this part of the segment's smooth surface, */
 #define CLOSE 0.015f         /* and so near at a place that shows it */
-#define EDGE 1.1f            /* depths so near to the ends of the range may lie beyond them */
-#define WIDEN 1.5f           /* the range of the depths that are known */
-#define GUESSED 0.03f        /* a depth that shading found without a start, and not again */
-
-typedef struct cell {
-    plane_site site;
-    uint32_t pixel;    /* UINT32_MAX: none of the segment */
-    int slot;          /* labelled; -1 */
-    bool is_found;     /* by shading */
-    float planes[PLANE_CANDIDATES], smooth, raw; /* residuals */
-    plane_known known; /* by shading; sigma 0: not known */
-    float found;       /* of a mean: part of the cells that shading found */
-} cell;
-
-typedef struct chooser {
-    const plane_shade *shade;
-    const plane_global *planes;
-    const splat_view_map *map;
-    const plane_view *view;
-    const plane_segment *segment;
-    float noise, least, most; /* noise: levels; least, most: inverse depths that are looked at */
-    uint32_t number, segment_number;
-    cell *cells;
-    size_t n_cells, columns;
-    plane_known *known;
-    size_t n_known, n_scene;    /* n_scene: planes of the scene */
-    uint16_t candidates[PLANE_CANDIDATES];
-    int n_candidates, n_own;
-    bool is_raw_wrong; /* the splat's depth, where shading found another */
-    plane_smooth smooth;
-} chooser;
 
 /* ---------------------------------------------------------------- cells */
 
-static void make_cells(chooser *o, const int box[4])
+static void make_cells(plane_chooser *o, const int box[4])
 {
     const splat_camera *c = &o->map->camera;
     int step = o->smooth.step;
     for (size_t i = 0; i < o->n_cells; i++) {
         int left = box[0] + (int)(i % o->columns) * step, top = box[1] + (int)(i / o->columns) * step, best = INT32_MAX;
-        cell *own = &o->cells[i];
-        *own = (cell){.pixel = UINT32_MAX, .slot = -1};
+        plane_follow_cell *own = &o->cells[i];
+        *own = (plane_follow_cell){.pixel = UINT32_MAX, .slot = -1};
         for (int y = top; y < top + step && y <= box[3]; y++)
             for (int x = left; x < left + step && x <= box[2]; x++) {
                 size_t p = (size_t)y * (size_t)c->width + (size_t)x;
@@ -87,14 +46,14 @@ static void make_cells(chooser *o, const int box[4])
     }
 }
 
-static float residual(const chooser *o, cell *own, const plane_slant *slant)
+static float residual(const plane_chooser *o, plane_follow_cell *own, const plane_slant *slant)
 {
     plane_shade_look(o->shade, slant, &own->site);
     return plane_shade_residual(o->shade, &own->site, slant);
 }
 
 /* True if a hypothesis of a plane lies in its rectangle, or is what the place is labelled with. */
-static bool is_within(const chooser *o, const cell *own, int k, const plane_slant *slant)
+static bool is_within(const plane_chooser *o, const plane_follow_cell *own, int k, const plane_slant *slant)
 {
     float position[3];
     splat_camera_unproject(&o->map->camera, own->site.x, own->site.y, 1 / slant->q, position);
@@ -102,7 +61,7 @@ static bool is_within(const chooser *o, const cell *own, int k, const plane_slan
 }
 
 /* Residuals of candidates from `first` on. */
-static void ask_planes(const chooser *o, cell *own, int first)
+static void ask_planes(const plane_chooser *o, plane_follow_cell *own, int first)
 {
     for (int k = first; k < PLANE_CANDIDATES; k++) {
         plane_slant slant, smooth;
@@ -117,12 +76,12 @@ static void ask_planes(const chooser *o, cell *own, int first)
 }
 
 /* True if nearly all of the segment lies on planes with which the photos agree. */
-static bool is_explained(const chooser *o)
+static bool is_explained(const plane_chooser *o)
 {
     double sum = 0;
     size_t n = 0, n_on = 0;
     for (size_t i = 0; i < o->n_cells; i++) {
-        const cell *own = &o->cells[i];
+        const plane_follow_cell *own = &o->cells[i];
         if (own->pixel == UINT32_MAX) continue;
         n++;
         if (own->slot < 0) continue;
@@ -130,151 +89,7 @@ static bool is_explained(const chooser *o)
         n_on++;
         sum += r < 5 ? (double)r : r < INFINITY ? 5 : 0;
     }
-    return (double)n_on > 0.95 * (double)n && sum < (double)(FAIR * o->noise) * (double)n_on;
-}
-
-/* ---------------------------------------------------------------- the smooth surface */
-
-/* Looks for the depth of a place near a hypothesis, at factors of the depth. */
-static void search(const chooser *o, cell *own, const plane_slant *slant, const float *factors, int n)
-{
-    float r[16];
-    int best = 0;
-    plane_shade_look(o->shade, slant, &own->site);
-    for (int k = 0; k < n; k++) {
-        plane_slant moved = {slant->q / factors[k], slant->right / factors[k], slant->down / factors[k]};
-        r[k] = plane_shade_residual(o->shade, &own->site, &moved);
-        if (r[k] < r[best]) best = k;
-    }
-    own->is_found = false;
-    if (own->known.sigma < GUESSED) own->known.sigma = GUESSED;
-    if (best == 0 || best == n - 1 || !(r[best] < fmaxf(SUPPORTED, SUPPORTED_NOISE * o->noise))) return;
-    float slope[2] = {0, 0}, a = logf(factors[best]);
-    for (int k = 0; k < n; k++) {
-        float apart = fabsf(logf(factors[k]) - a), s = r[k] < INFINITY ? (r[k] - r[best]) / apart : 0;
-        int to = k > best;
-        if (k != best && s > slope[to]) slope[to] = s;
-    }
-    float least = fminf(slope[0], slope[1]);
-    if (!(least > 0)) return;
-    float sigma = (r[best] + o->noise) / least;
-    float before = logf(factors[best - 1]) - a, after = logf(factors[best + 1]) - a;
-    if (!(sigma < DECISIVE && slant->q > EDGE * o->least && slant->q * EDGE < o->most)) return;
-    /* the parabola through the least and its neighbours */
-    float p = (r[best - 1] - r[best]) / before, q = (r[best + 1] - r[best]) / after, bend = (q - p) / (after - before);
-    float shift = bend > 0 && bend < INFINITY ? -(p - bend * before) / (2 * bend) : 0;
-    shift = fminf(fmaxf(shift, 0.7f * before), 0.7f * after);
-    own->known = (plane_known){own->site.x, own->site.y, slant->q / (factors[best] * expf(shift)),
-                               fmaxf(sigma, LEAST_SIGMA)};
-    own->is_found = true;
-}
-
-static void add_known(chooser *o, float x, float y, float q, float sigma)
-{
-    o->known[o->n_known++] = (plane_known){x, y, q, sigma};
-}
-
-static void add_seeds(chooser *o)
-{
-    for (uint32_t i = 0; i < o->segment->n_seeds; i++) {
-        const plane_seed *seed = &o->view->seeds[o->segment->first_seed + i];
-        float image[3];
-        if (plane_seed_counts(seed) && splat_camera_project(&o->map->camera, seed->position, image))
-            add_known(o, image[0], image[1], 1 / image[2], SEED_SIGMA);
-    }
-}
-
-/* Collects what is known of the segment: seeds, and of each cell the shading, else a plane that the photos support,
- * else what the splat has. */
-static void gather(chooser *o)
-{
-    o->n_known = 0;
-    add_seeds(o);
-    for (size_t i = 0; i < o->n_cells; i++) {
-        const cell *own = &o->cells[i];
-        plane_slant slant;
-        if (own->pixel == UINT32_MAX) continue;
-        if (own->known.sigma > 0)
-            add_known(o, own->known.x, own->known.y, own->known.q, own->known.sigma);
-        else if (own->slot >= 0 && own->planes[own->slot] < FAIR * o->noise &&
-                 plane_shade_slant(&o->map->camera, &o->planes[o->candidates[own->slot]].fit, own->site.x,
-                                   own->site.y, &slant))
-            add_known(o, own->site.x, own->site.y, slant.q, PLANE_SIGMA);
-        else if (o->map->depth[own->pixel] > 0)
-            add_known(o, own->site.x, own->site.y, 1 / o->map->depth[own->pixel], RAW_SIGMA);
-    }
-}
-
-static int by_value(const void *a, const void *b)
-{
-    float x = *(const float *)a, y = *(const float *)b;
-    return (x > y) - (x < y);
-}
-
-/* Finds the range of depths that seeds and the splat say, widened. */
-static bool find_range(chooser *o)
-{
-    float *q = malloc((o->n_known + 1) * sizeof *q);
-    size_t n = 0;
-    if (!q) return false;
-    for (size_t i = 0; i < o->n_known; i++) q[n++] = o->known[i].q;
-    qsort(q, n, sizeof *q, by_value);
-    if (n) {
-        o->least = q[n / 50] / WIDEN;
-        o->most = q[n - 1 - n / 50] * WIDEN;
-    }
-    free(q);
-    return n > 0;
-}
-
-/* Inverse depths of all cells by the sweep. */
-static splat_status sweep(chooser *o, splat_error *error)
-{
-    gather(o);
-    if (!find_range(o)) return SPLAT_OK;
-    plane_sweep_cell *cells = calloc(o->n_cells + 1, sizeof *cells);
-    if (!cells) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells", o->n_cells);
-    for (size_t i = 0; i < o->n_cells; i++)
-        cells[i] = (plane_sweep_cell){.x = o->cells[i].site.x, .y = o->cells[i].site.y,
-                                      .is_in = o->cells[i].pixel != UINT32_MAX};
-    for (uint32_t i = 0; i < o->segment->n_seeds; i++) {
-        const plane_seed *seed = &o->view->seeds[o->segment->first_seed + i];
-        uint32_t width = (uint32_t)o->map->camera.width;
-        int x = (int)(seed->pixel % width), y = (int)(seed->pixel / width);
-        size_t at = (size_t)((y - o->smooth.top) / o->smooth.step) * o->columns +
-                    (size_t)((x - o->smooth.left) / o->smooth.step);
-        if (plane_seed_counts(seed)) cells[at].rim = 1 / seed->depth;
-    }
-    splat_status status = plane_sweep(o->shade, o->number, cells, o->columns, o->n_cells / o->columns, o->least,
-                                      o->most, o->noise, error);
-    for (size_t i = 0; i < o->n_cells && status == SPLAT_OK; i++)
-        if (cells[i].is_in) o->cells[i].known = (plane_known){cells[i].x, cells[i].y, cells[i].q, cells[i].sigma};
-    free(cells);
-    return status;
-}
-
-static splat_status follow(chooser *o, bool *is_fitted, splat_error *error)
-{
-    static const float factors[ROUNDS][11] = {
-        {0.85f, 0.91f, 0.95f, 0.98f, 1, 1.02f, 1.05f, 1.1f, 1.17f},
-        {0.92f, 0.96f, 0.98f, 0.99f, 1, 1.01f, 1.02f, 1.04f, 1.08f},
-        {0.95f, 0.98f, 0.99f, 1, 1.01f, 1.02f, 1.05f},
-    };
-    static const int n_factors[ROUNDS] = {9, 9, 7};
-    SPLAT_TRY(sweep(o, error));
-    gather(o);
-    SPLAT_TRY(plane_smooth_fit(&o->smooth, o->known, o->n_known, is_fitted, error));
-    for (int round = 0; round < ROUNDS && *is_fitted; round++) {
-        for (size_t i = 0; i < o->n_cells; i++) {
-            cell *own = &o->cells[i];
-            plane_slant slant;
-            if (own->pixel != UINT32_MAX && plane_smooth_at(&o->smooth, own->site.x, own->site.y, &slant))
-                search(o, own, &slant, factors[round], n_factors[round]);
-        }
-        gather(o);
-        SPLAT_TRY(plane_smooth_fit(&o->smooth, o->known, o->n_known, is_fitted, error));
-    }
-    return SPLAT_OK;
+    return (double)n_on > 0.95 * (double)n && sum < (double)(PLANE_FAIR * o->noise) * (double)n_on;
 }
 
 /* ---------------------------------------------------------------- the choice */
@@ -285,14 +100,14 @@ static float cut(float r)
 }
 
 /* Mean over the cell and its eight neighbours. */
-static void mean_around(const chooser *o, size_t at, cell *mean)
+static void mean_around(const plane_chooser *o, size_t at, plane_follow_cell *mean)
 {
     size_t x = at % o->columns, y = at / o->columns, rows = o->n_cells / o->columns;
     int n = 0;
-    *mean = (cell){0};
+    *mean = (plane_follow_cell){0};
     for (size_t j = y ? y - 1 : 0; j <= y + 1 && j < rows; j++)
         for (size_t i = x ? x - 1 : 0; i <= x + 1 && i < o->columns; i++) {
-            const cell *other = &o->cells[j * o->columns + i];
+            const plane_follow_cell *other = &o->cells[j * o->columns + i];
             if (other->pixel == UINT32_MAX || !(other->smooth < INFINITY)) continue;
             for (int k = 0; k < PLANE_CANDIDATES; k++) mean->planes[k] += cut(other->planes[k]);
             mean->smooth += cut(other->smooth);
@@ -307,22 +122,22 @@ static void mean_around(const chooser *o, size_t at, cell *mean)
     mean->found /= n ? (float)n : 1;
 }
 
-static int choose(const chooser *o, size_t at)
+static int choose(const plane_chooser *o, size_t at)
 {
-    const cell *own = &o->cells[at];
-    cell mean;
+    const plane_follow_cell *own = &o->cells[at];
+    plane_follow_cell mean;
     mean_around(o, at, &mean);
     int slot = own->slot;
     if (slot < 0 && !(o->map->depth[own->pixel] > 0)) return PLANE_CHOICE_KEEP; /* sky, perhaps */
-    float limit = fmaxf(SUPPORTED, SUPPORTED_NOISE * o->noise);
+    float limit = fmaxf(PLANE_SUPPORTED, PLANE_SUPPORTED_NOISE * o->noise);
     for (int k = 0; k < o->n_candidates; k++)
         if (own->planes[k] < INFINITY &&
             (slot < 0 ? mean.planes[k] < BEATS * mean.raw && mean.planes[k] < limit
-                      : mean.planes[k] < FAIR * o->noise &&
+                      : mean.planes[k] < PLANE_FAIR * o->noise &&
                             mean.planes[k] + o->noise < BEATS * (mean.planes[slot] + o->noise)))
             slot = k;
     float rival = slot >= 0 ? mean.planes[slot] : mean.raw;
-    if (slot >= 0) limit = FAIR * o->noise;
+    if (slot >= 0) limit = PLANE_FAIR * o->noise;
     if (mean.found >= (slot < 0 ? LEAST_FOUND : MOST_FOUND) && mean.smooth < limit &&
         mean.smooth + o->noise < BEATS * (rival + o->noise))
         return PLANE_CHOICE_SMOOTH;
@@ -331,14 +146,14 @@ static int choose(const chooser *o, size_t at)
 }
 
 /* Adds planes of the scene that lie near the smooth surface on a good part of the segment. */
-static void add_candidates(chooser *o)
+static void add_candidates(plane_chooser *o)
 {
     for (size_t i = 0; i < o->n_scene && o->n_candidates < PLANE_CANDIDATES; i++) {
         bool is_new = true;
         size_t n = 0, n_near = 0;
         for (int k = 0; k < o->n_candidates; k++) is_new &= o->candidates[k] != i;
         for (size_t k = 0; k < o->n_cells && is_new; k++) {
-            const cell *own = &o->cells[k];
+            const plane_follow_cell *own = &o->cells[k];
             plane_slant plane, smooth;
             if (own->pixel == UINT32_MAX) continue;
             n++;
@@ -351,11 +166,11 @@ static void add_candidates(chooser *o)
 }
 
 /* True if most of the places that shading found have another depth in the splat. */
-static bool is_raw_wrong(const chooser *o)
+static bool is_raw_wrong(const plane_chooser *o)
 {
     size_t n = 0, n_like = 0;
     for (size_t i = 0; i < o->n_cells; i++) {
-        const cell *own = &o->cells[i];
+        const plane_follow_cell *own = &o->cells[i];
         if (own->pixel == UINT32_MAX || !own->is_found) continue;
         n++;
         n_like += fabsf(o->map->depth[own->pixel] * own->known.q - 1) < LIKE;
@@ -363,7 +178,7 @@ static bool is_raw_wrong(const chooser *o)
     return 2 * n_like < n;
 }
 
-static splat_status choose_all(chooser *o, plane_surface *surface, splat_error *error)
+static splat_status choose_all(plane_chooser *o, plane_surface *surface, splat_error *error)
 {
     bool is_fitted;
     for (; o->n_candidates < o->segment->n_planes; o->n_candidates++)
@@ -372,11 +187,11 @@ static splat_status choose_all(chooser *o, plane_surface *surface, splat_error *
     for (size_t i = 0; i < o->n_cells; i++)
         if (o->cells[i].pixel != UINT32_MAX) ask_planes(o, &o->cells[i], 0);
     if (is_explained(o)) return SPLAT_OK;
-    SPLAT_TRY(follow(o, &is_fitted, error));
+    SPLAT_TRY(plane_follow(o, &is_fitted, error));
     if (!is_fitted) return SPLAT_OK;
     add_candidates(o);
     for (size_t i = 0; i < o->n_cells; i++) {
-        cell *own = &o->cells[i];
+        plane_follow_cell *own = &o->cells[i];
         plane_slant slant;
         if (own->pixel == UINT32_MAX) continue;
         ask_planes(o, own, o->n_own);
@@ -395,7 +210,7 @@ static splat_status choose_all(chooser *o, plane_surface *surface, splat_error *
     return SPLAT_OK;
 }
 
-static splat_status choose_segment(chooser *o, const int box[4], plane_surface *surface, splat_error *error)
+static splat_status choose_segment(plane_chooser *o, const int box[4], plane_surface *surface, splat_error *error)
 {
     SPLAT_TRY(plane_smooth_make(&o->map->camera, o->view, o->segment_number, box, &o->smooth, error));
     o->columns = o->smooth.width - 1;
@@ -443,7 +258,7 @@ splat_status plane_choose(const plane_shade *shade, const plane_global *planes, 
     splat_status status = SPLAT_OK;
     for (uint32_t i = 0; i < view->n_segments && status == SPLAT_OK; i++) {
         if ((double)view->segments[i].n_pixels < LEAST_PART * (double)n || boxes[i][2] < 0) continue;
-        chooser o = {.shade = shade, .planes = planes, .map = map, .view = view, .segment = &view->segments[i],
+        plane_chooser o = {.shade = shade, .planes = planes, .map = map, .view = view, .segment = &view->segments[i],
                      .noise = noise, .number = number, .segment_number = i, .n_scene = n_planes};
         status = choose_segment(&o, boxes[i], &view->surfaces[i], error);
     }

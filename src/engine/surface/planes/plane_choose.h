@@ -3,9 +3,7 @@
 #ifndef SPLAT_SURFACE_PLANE_CHOOSE_H
 #define SPLAT_SURFACE_PLANE_CHOOSE_H
 
-#include "surface/planes/plane_smooth.h"
-
-#define PLANE_CANDIDATES 8 /* planes of a segment: first those that it is labelled with */
+#include "surface/planes/plane_follow.h"
 
 /* The choice of a cell of a segment: the plane with this number; KEEP: as it is labelled; SMOOTH: the smooth surface,
  * where the photos tell it; GUESS: the same, where only what is around tells it. */
