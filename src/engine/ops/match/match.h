@@ -24,9 +24,9 @@
 #define SPLAT_MATCH_SHARP 0.1f         /* and if the costs at other depths are so much larger */
 #define SPLAT_MATCH_BAD 0.8f           /* AGAINST above */
 #define SPLAT_MATCH_BEYOND 0.05f       /* or if infinity is good and costs so much less */
-#define SPLAT_MATCH_GAIN 0.2f          /* by which another plane must be better than the first one */
+#define SPLAT_MATCH_GAIN 0.05f         /* by which another plane must be better than the first one */
 #define SPLAT_MATCH_STEP_MOVE 1.0f     /* pixels of disparity that a site at a step moves at most */
-#define SPLAT_MATCH_JOINED 15          /* of the 24 sites around that must lie on the plane of one that moved */
+#define SPLAT_MATCH_JOINED 20          /* of the 24 sites around that must lie on the plane of one that moved */
 #define SPLAT_MATCH_JOINED_PIXELS 1.0f /* to so many pixels of disparity */
 #define SPLAT_MATCH_SALT 4             /* pixels around a site, both ways, whose verdicts outvote it */
 
@@ -56,12 +56,12 @@ typedef enum splat_match_verdict { SPLAT_MATCH_SILENT, SPLAT_MATCH_MATCHED, SPLA
  * next sites, in each of 4 directions that with the least cost 3, 5, .. 23 pixels away (of sites: an odd number), q
  * moved by +- 1/8, 1/4, 1/2, 1, 2, 4 pixels of disparity, the plane turned by +-1 and +-5 degrees around both axes,
  * and three planes through the depths of the 4 next sites. At a step q stays within a pixel of disparity of the
- * first. In the end the first plane comes back unless the best costs less by 0.2.
+ * first. In the end the first plane comes back unless the best costs less by 0.05.
  *
  * Verdicts: MATCHED if m < 0.4, m at +-2, 4, 8 pixels of disparity and at infinity is larger by more than 0.1, and two
  * of the neighbours move the site by 6 pixels or more from infinity. AGAINST if the site is at no step, s >= max(3, 3
  * noise), and m > 0.8 or m at infinity is below 0.4 and less by 0.05. In the end a verdict becomes SILENT if within 4
- * pixels more sites have the other one, or if the plane is not the first and fewer than 15 of the 24 sites around
+ * pixels more sites have the other one, or if the plane is not the first and fewer than 20 of the 24 sites around
  * lie on it. Planes and costs stay. Working memory is scratch, which it resets. Errors: ARGUMENT (no stride, too many
  * neighbours), MEMORY. */
 struct splat_match_args {
