@@ -87,6 +87,7 @@ typedef struct splat_mesh_extract_options {
                                    of the octree, or spacings of the points there; 0: none; 1.5 */
     bool planes;                /* VIEWS: search the surface of plain regions of the photos on planes through their
                                    rims (docs/method.md); true */
+    bool match;                 /* VIEWS: let the photos judge the depth (docs/method.md); false */
 } splat_mesh_extract_options;
 
 typedef struct splat_mesh_extract_info {

@@ -1018,6 +1018,7 @@ splat_mesh_extract_options._fields_ = [
     ("progress_user", c_void_p),
     ("support_trim", c_double),
     ("planes", c_bool),
+    ("match", c_bool),
 ]
 splat_mesh_extract_info._fields_ = [
     ("n_gaussians", c_size_t),

@@ -207,6 +207,7 @@ class MeshExtractOptions(TypedDict, total=False):
     seed: int
     support_trim: float
     planes: bool
+    match: bool
 
 
 class TextureOptions(TypedDict, total=False):

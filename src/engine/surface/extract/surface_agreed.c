@@ -9,6 +9,7 @@
 #include "surface/extract/point_cells.h"
 #include "surface/extract/sky_space.h"
 #include "surface/extract/view_agreement.h"
+#include "surface/extract/view_match.h"
 #include "surface/planes/planes.h"
 
 #include <stdlib.h>
@@ -234,6 +235,8 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
     SPLAT_TRY(splat_view_maps_make(scene, model, options, &maps, error));
     splat_status status = options->planes ? splat_surface_planes_apply(scene, options, &maps, error) : SPLAT_OK;
     if (status == SPLAT_OK && options->planes) status = clear_sky(sky, &maps, error);
+    if (status == SPLAT_OK && options->match)
+        status = splat_surface_match_apply(scene, model->backend, options, &maps, error);
     if (status == SPLAT_OK)
         status = splat_surface_agree(&maps, options, model->context->threads, points, &agreed, error);
     if (status == SPLAT_OK) {

@@ -8,6 +8,7 @@
 #include "model/model.h"
 #include "scene/scene.h"
 #include "surface/extract/extraction.h"
+#include "surface/extract/match_bytes.h"
 #include "surface/extract/point_cells.h"
 #include "surface/extract/surface_views.h"
 #include "surface/planes/planes_bytes.h"
@@ -17,27 +18,38 @@
 
 #define LEAST_PART 0.125f /* of the sides that the options ask for */
 
-/* With those of the view in work, before it is packed. */
-static uint64_t bytes_of(const splat_scene *scene, float resolution_factor)
-{
-    uint64_t n = 0, work = 36 * (uint64_t)splat_surface_pixels(scene, resolution_factor);
-    for (size_t i = 0; i < scene->dataset.n_train; i++) {
-        splat_camera camera = splat_surface_camera(scene, i, resolution_factor);
-        n += splat_camera_pixels(&camera);
-    }
-    return n * SPLAT_VIEW_MAP_PIXEL_BYTES + scene->dataset.n_train * sizeof(splat_view_map) + work;
-}
-
-/* Bytes that the search for planes needs at the same time. */
-static uint64_t bytes_of_planes(const splat_scene *scene, float resolution_factor)
+/* Pixels of all views together. */
+static uint64_t pixels_of(const splat_scene *scene, float resolution_factor)
 {
     uint64_t n = 0;
     for (size_t i = 0; i < scene->dataset.n_train; i++) {
         splat_camera camera = splat_surface_camera(scene, i, resolution_factor);
         n += splat_camera_pixels(&camera);
     }
-    return splat_planes_bytes(scene->dataset.n_train, n, splat_surface_pixels(scene, resolution_factor),
+    return n;
+}
+
+/* With those of the view in work, before it is packed. */
+static uint64_t bytes_of(const splat_scene *scene, float resolution_factor)
+{
+    uint64_t n = pixels_of(scene, resolution_factor);
+    uint64_t work = 36 * (uint64_t)splat_surface_pixels(scene, resolution_factor);
+    return n * SPLAT_VIEW_MAP_PIXEL_BYTES + scene->dataset.n_train * sizeof(splat_view_map) + work;
+}
+
+/* Bytes that the search for planes needs at the same time. */
+static uint64_t bytes_of_planes(const splat_scene *scene, float resolution_factor)
+{
+    return splat_planes_bytes(scene->dataset.n_train, pixels_of(scene, resolution_factor),
+                              splat_surface_pixels(scene, resolution_factor),
                               scene->context->threads);
+}
+
+/* Bytes that matching photos needs, before that. */
+static uint64_t bytes_of_match(const splat_scene *scene, float resolution_factor)
+{
+    return splat_view_match_bytes(pixels_of(scene, resolution_factor), splat_surface_pixels(scene, resolution_factor),
+                                  scene->context->threads);
 }
 
 float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_options *options, uint64_t *bytes)
@@ -47,7 +59,9 @@ float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_
     float part = 1;
     for (;; part *= 0.70710678f) {
         *bytes = bytes_of(scene, options->resolution_factor * part);
-        if (options->planes) *bytes += bytes_of_planes(scene, options->resolution_factor * part);
+        uint64_t match = options->match ? bytes_of_match(scene, options->resolution_factor * part) : 0;
+        uint64_t planes = options->planes ? bytes_of_planes(scene, options->resolution_factor * part) : 0;
+        *bytes += match > planes ? match : planes;
         if (!limit || *bytes <= room) return options->resolution_factor * part;
         if (part < 1.01f * LEAST_PART) return 0;
     }

@@ -3,13 +3,10 @@
 #include "surface/planes/planes.h"
 
 #include "base/context.h"
-#include "io/picture/image.h"
-#include "io/picture/image_read.h"
-#include "io/picture/image_resize.h"
 #include "math/camera.h"
-#include "scene/image_cache.h"
 #include "scene/scene.h"
 #include "surface/extract/extraction.h"
+#include "surface/extract/view_photos.h"
 #include "surface/planes/plane_assign.h"
 #include "surface/planes/plane_choose.h"
 #include "surface/planes/plane_creases.h"
@@ -376,34 +373,10 @@ typedef struct photo_source {
     const splat_view_maps *maps;
 } photo_source;
 
-static splat_status resize(const uint8_t *photo, int width, int height, const splat_camera *target, uint8_t *rgb,
-                           splat_error *error)
-{
-    size_t n = 3 * (size_t)width * (size_t)height;
-    splat_image image = {width, height, 3, malloc(n)};
-    if (!image.pixels)
-        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a photo of %d x %d", width, height);
-    memcpy(image.pixels, photo, n);
-    splat_status status = splat_image_resize(&image, target->width, target->height, error);
-    if (status == SPLAT_OK) memcpy(rgb, image.pixels, 3 * (size_t)target->width * (size_t)target->height);
-    splat_image_free(&image);
-    return status;
-}
-
 static splat_status take_photo(void *user, size_t number, uint8_t *rgb, splat_error *error)
 {
     const photo_source *source = user;
-    const splat_view_map *map = &source->maps->views[number];
-    const splat_camera *full = &source->scene->dataset.views[map->index].camera, *target = &map->camera;
-    const uint8_t *photo;
-    splat_status status = SPLAT_OK;
-    SPLAT_TRY(splat_image_cache_acquire(source->scene->cache, map->index, &photo, error));
-    if (full->width == target->width && full->height == target->height)
-        memcpy(rgb, photo, 3 * (size_t)full->width * (size_t)full->height);
-    else
-        status = resize(photo, full->width, full->height, target, rgb, error);
-    splat_image_cache_release(source->scene->cache, map->index);
-    return status;
+    return splat_view_photo(source->scene, source->maps, number, rgb, error);
 }
 
 splat_status splat_surface_planes_apply(splat_scene *scene, const splat_mesh_extract_options *options,

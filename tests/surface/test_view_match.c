@@ -1,0 +1,138 @@
+/* Depth judged by photos: a bumpy floor with texture comes right, plain walls stay silent, a blob in the air goes. */
+#include "plane_fixture.h"
+#include "surface/extract/view_match.h"
+
+#include "backend/cpu.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { N = 7, STRIDE = 2 };
+
+/* Side by side, with the floor and a wall in the picture. */
+static void stand(splat_camera cameras[N])
+{
+    for (int i = 0; i < N; i++) {
+        double from[3] = {0.2 * i - 0.6, -1.1, 1.5 + 0.05 * (i % 2)}, to[3] = {0.1, 0.9, 0.2};
+        cameras[i] = room_camera(from, to, 200, 150, 160);
+    }
+}
+
+/* All views see the floor up to 8 % off, at the same places, and the first a blob before it. */
+static bool in_blob(size_t i)
+{
+    return i % 200 >= 70 && i % 200 < 110 && i / 200 >= 90 && i / 200 < 120;
+}
+
+static void make_room(room *r)
+{
+    splat_camera cameras[N];
+    stand(cameras);
+    assert_true(room_make(r, N, cameras, 0.15f, 0.001f));
+    for (size_t v = 0; v < N; v++)
+        for (size_t i = 0; i < splat_camera_pixels(&cameras[v]); i++) {
+            const room_hit *hit = &r->hits[v][i];
+            splat_view_map *map = &r->maps.views[v];
+            if (hit->kind == ROOM_FLOOR) map->depth[i] = hit->z * (1 + 0.08f * room_noise(hit->point, 0.7f));
+            splat_normal_encode(hit->normal, map->normal + 2 * i);
+            if (v == 0 && in_blob(i)) map->depth[i] = 0.7f * hit->z;
+        }
+    splat_view_maps_find_neighbors(&r->maps, 2);
+}
+
+static splat_status photo_of(void *user, size_t number, uint8_t *rgb, splat_error *error)
+{
+    const room *r = user;
+    (void)error;
+    memcpy(rgb, r->photos[number], 3 * splat_camera_pixels(&r->maps.views[number].camera));
+    return SPLAT_OK;
+}
+
+static splat_match_info match(room *r, int threads)
+{
+    splat_error error;
+    splat_match_info info;
+    splat_backend *backend;
+    must(splat_backend_cpu_create(threads, "auto", &backend, &error), &error);
+    splat_match_options options = {.stride = STRIDE, .photo = photo_of, .photo_user = r};
+    must(splat_view_maps_match(&r->maps, backend, &options, &info, &error), &error);
+    splat_backend_destroy(backend);
+    return info;
+}
+
+/* Pixels of a kind, without the blob: all, those that match, and of these the part within 1 % of the depth. */
+static double part_right(const room *r, int kind, bool matched, size_t *n)
+{
+    size_t n_right = 0;
+    *n = 0;
+    for (size_t v = 0; v < N; v++)
+        for (size_t i = 0; i < splat_camera_pixels(&r->maps.views[v].camera); i++) {
+            const splat_view_map *map = &r->maps.views[v];
+            if (r->hits[v][i].kind != kind || (v == 0 && in_blob(i))) continue;
+            if (matched && map->state[i] != SPLAT_PIXEL_MATCHED) continue;
+            ++*n;
+            n_right += fabsf(map->depth[i] / r->hits[v][i].z - 1) < 0.01f;
+        }
+    return (double)n_right / (double)(*n ? *n : 1);
+}
+
+static void photos_correct_textures_and_leave_plain_walls(void **state)
+{
+    (void)state;
+    room r, again;
+    size_t n, n_matched, n_wall, n_blob = 0, n_blob_stays = 0;
+    make_room(&r);
+    make_room(&again);
+    double before = part_right(&r, ROOM_FLOOR, false, &n);
+    splat_match_info info = match(&r, 2);
+    double after = part_right(&r, ROOM_FLOOR, true, &n_matched);
+    part_right(&r, ROOM_WALL, true, &n_wall);
+    for (size_t i = 0; i < splat_camera_pixels(&r.maps.views[0].camera); i++) {
+        n_blob += in_blob(i);
+        n_blob_stays += in_blob(i) && r.maps.views[0].state[i] == SPLAT_PIXEL_MATCHED &&
+                        r.maps.views[0].depth[i] < 0.8f * r.hits[0][i].z;
+    }
+    print_message("floor: %zu of %zu match, right %.3f before, %.3f of these; %zu of the wall; blob: %zu of %zu; noise "
+                  "%.2f; against %llu\n", n_matched, n, before, after, n_wall, n_blob_stays, n_blob,
+                  (double)info.noise, (unsigned long long)info.n_against);
+    assert_true(2 * n_matched > n);
+    assert_true(after > 0.75 && after > before + 0.4);
+    assert_true(n_blob_stays * 50 < n_blob);
+    assert_true(info.n_matched >= n_matched && info.n_asked > info.n_matched + info.n_against);
+    match(&again, 1);
+    for (size_t v = 0; v < N; v++) {
+        size_t n_pixels = splat_camera_pixels(&r.maps.views[v].camera);
+        const splat_view_map *a = &r.maps.views[v], *b = &again.maps.views[v];
+        assert_memory_equal(a->depth, b->depth, n_pixels * sizeof *a->depth);
+        assert_memory_equal(a->state, b->state, n_pixels);
+        assert_memory_equal(a->normal, b->normal, 2 * n_pixels * sizeof *a->normal);
+    }
+    room_free(&r);
+    room_free(&again);
+}
+
+/* The answers of planes, masks and the sky stay. */
+static void only_silent_pixels_change(void **state)
+{
+    (void)state;
+    room r;
+    make_room(&r);
+    for (size_t v = 0; v < N; v++)
+        for (size_t i = 0; i < splat_camera_pixels(&r.maps.views[v].camera); i++)
+            r.maps.views[v].state[i] = i % 2 ? SPLAT_PIXEL_FITTED : SPLAT_PIXEL_MASKED;
+    float depth = r.maps.views[1].depth[777];
+    splat_match_info info = match(&r, 2);
+    assert_true(info.n_asked == 0 && info.n_matched == 0 && r.maps.views[1].depth[777] == depth);
+    assert_int_equal(r.maps.views[2].state[10], SPLAT_PIXEL_MASKED);
+    room_free(&r);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(photos_correct_textures_and_leave_plain_walls), cmocka_unit_test(only_silent_pixels_change)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
