@@ -65,7 +65,8 @@ static bool is_kept(const splat_view_maps *maps, const float place[3], float tol
     splat_error error;
     uint8_t keep;
     size_t n_found;
-    must(splat_free_space_from_maps(maps, 2, &space, &error), &error);
+    must(splat_free_space_begin(maps, &space, &error), &error);
+    must(splat_free_space_finish(maps, 2, &space, &error), &error);
     splat_free_space_find(&space, SPLAT_FREE_BY_ALL, place, 1, tolerance, 1, &keep, &n_found);
     assert_int_equal(keep, !n_found);
     splat_free_space_free(&space);
@@ -82,7 +83,8 @@ static void only_places_in_the_air_are_free(void **state)
     size_t n_found, n_again, n_kept[N_KINDS] = {0}, n = 0;
     splat_error error;
     put_places(places);
-    must(splat_free_space_from_maps(&maps, 2, &space, &error), &error);
+    must(splat_free_space_begin(&maps, &space, &error), &error);
+    must(splat_free_space_finish(&maps, 2, &space, &error), &error);
     splat_free_space_find(&space, SPLAT_FREE_BY_ALL, places, N_KINDS * N_EACH, SPLAT_FREE_TOLERANCE, 1, keep, &n_found);
     for (size_t i = 0; i < N_KINDS * N_EACH; i++) {
         n_kept[i / N_EACH] += keep[i];
@@ -168,7 +170,7 @@ static splat_free_space make_space(const splat_scene *scene, const splat_mesh *b
         const splat_mesh_raster_maps maps = {.faces = faces, .depth = depth};
         view->codes = malloc(n * sizeof *view->codes);
         ASSERT_OK(splat_mesh_rasterize(ball, &view->camera, &options, &maps, &error));
-        for (size_t i = 0; i < n; i++) view->codes[i] = faces[i] ? splat_free_code(depth[i]) : SPLAT_FREE_SKY;
+        for (size_t i = 0; i < n; i++) view->codes[i] = faces[i] ? splat_free_code(depth[i], true) : SPLAT_FREE_SKY;
         free(depth);
         free(faces);
     }
@@ -236,11 +238,42 @@ static void depths_fit_into_codes(void **state)
 {
     (void)state;
     for (float depth = 1e-8f; depth < 1e9f; depth *= 1.37f) {
-        float back = splat_free_depth(splat_free_code(depth));
-        assert_true(back <= depth && back > 0.999f * depth);
+        for (int is_open = 0; is_open < 2; is_open++) {
+            uint16_t code = splat_free_code(depth, is_open);
+            float back = splat_free_depth(code);
+            assert_true(back <= depth && back > 0.998f * depth && splat_free_is_open(code) == is_open);
+        }
     }
-    assert_true(splat_free_code(INFINITY) == SPLAT_FREE_SKY && isinf(splat_free_depth(SPLAT_FREE_SKY)));
-    assert_true(splat_free_code(1e-20f) == 1 && splat_free_code(3e9f) == SPLAT_FREE_SKY && splat_free_depth(0) == 0);
+    assert_true(splat_free_code(INFINITY, false) == SPLAT_FREE_SKY && isinf(splat_free_depth(SPLAT_FREE_SKY)));
+    assert_true(splat_free_code(1e-20f, false) == 2 && splat_free_code(3e9f, true) == SPLAT_FREE_SKY);
+    assert_true(splat_free_depth(0) == 0);
+}
+
+/* The place of a thing that the splat of some views has and a plane of the scene then hides. */
+static void planes_do_not_look_through_what_the_splat_has(void **state)
+{
+    (void)state;
+    static const double center_of_ball[3] = {1.2, 0, 0.5};
+    const float place[3] = {1.2f, 0, 0.5f};
+    for (int has_ball = 0; has_ball < 2; has_ball++) {
+        splat_view_maps maps = make_trusted(160), truth = make_trusted(160);
+        splat_free_space space;
+        splat_error error;
+        uint8_t keep;
+        size_t n_found;
+        for (size_t v = 0; v < maps.n; v++) {
+            if (has_ball) draw_ball(&maps.views[v], center_of_ball, 0.2, NULL);
+            for (size_t i = 0; i < splat_camera_pixels(&maps.views[v].camera); i++) /* the sky always looks through */
+                if (truth.views[v].state[i] == SPLAT_PIXEL_SKY) truth.views[v].state[i] = SPLAT_PIXEL_SILENT;
+        }
+        must(splat_free_space_begin(&maps, &space, &error), &error);
+        must(splat_free_space_finish(&truth, 2, &space, &error), &error);
+        splat_free_space_find(&space, SPLAT_FREE_BY_ALL, place, 1, SPLAT_FREE_TOLERANCE, 1, &keep, &n_found);
+        assert_int_equal(keep, has_ball);
+        splat_free_space_free(&space);
+        splat_view_maps_free(&maps);
+        splat_view_maps_free(&truth);
+    }
 }
 
 int main(void)
@@ -249,6 +282,7 @@ int main(void)
         cmocka_unit_test(only_places_in_the_air_are_free),
         cmocka_unit_test(the_tolerance_decides_before_a_surface),
         cmocka_unit_test(two_views_are_needed),
+        cmocka_unit_test(planes_do_not_look_through_what_the_splat_has),
         cmocka_unit_test(faces_in_free_space_go),
         cmocka_unit_test(depths_fit_into_codes),
     };

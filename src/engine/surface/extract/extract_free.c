@@ -55,13 +55,15 @@ static void count_through(face_sight *sight, uint32_t view)
     if (!is_first && none != view + 1) __atomic_store_n(&sight->is_shared, 1, __ATOMIC_RELAXED);
 }
 
-/* One pixel; free_depth: how far the view is free there, 0 where it does not say. */
+/* One pixel. */
 static void look_at_pixel(const free_look *look, const drawn_view *d, size_t i, const splat_free_view *view,
-                          float free_depth, uint32_t number)
+                          uint16_t code, uint32_t number)
 {
+    const float free_depth = splat_free_depth(code);
     face_sight *sight = &look->sights[d->faces[i] - 1];
     const float z = d->depth[i];
-    if (free_depth > 0 && z < (1 - splat_free_error(view, z, SPLAT_FREE_TOLERANCE)) * free_depth)
+    const float least = (1 - splat_free_error(view, z, SPLAT_FREE_TOLERANCE)) * free_depth;
+    if (splat_free_is_open(code) && z < least)
         count_through(sight, number);
     else if (d->front[i] || !look->e->space->knows_surface)
         count(&sight->n_right);
@@ -83,7 +85,7 @@ static splat_status draw(const free_look *look, size_t number, drawn_view *d, sp
     for (size_t i = 0; i < splat_camera_pixels(&camera); i++) {
         if (!d->faces[i] || (has_mask && !d->kept[i])) continue;
         uint16_t code = view->codes[splat_free_pixel(view, &camera, i)];
-        look_at_pixel(look, d, i, view, splat_free_depth(code), (uint32_t)number);
+        look_at_pixel(look, d, i, view, code, (uint32_t)number);
     }
     return SPLAT_OK;
 }

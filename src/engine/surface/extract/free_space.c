@@ -11,6 +11,7 @@
 
 #define SKY_PIXELS 5e5        /* of a picture of the sky alone */
 #define DISPARITY 3.0f        /* pixels that depth may be off */
+#define MOST_BEFORE 0.05f     /* of a depth: the splat's own, nearer by more, is another thing */
 #define MOST_ERROR 0.5f       /* of a depth */
 #define SAME_COSINE 0.99619f  /* 5 degrees: such views say the same */
 #define MOST_DIRECTIONS 24u   /* that count; more do not change the answer */
@@ -41,18 +42,19 @@ static splat_status make_room(splat_free_space *space, size_t n, splat_error *er
 
 /* ---------------------------------------------------------------- pixels */
 
-/* The least depth of the pixels around, if all are trusted. Masks of the sky are eroded. */
-static uint16_t least_around(const splat_view_map *map, int x, int y)
+/* The least depth of the pixels around, if all are trusted. Masks of the sky are eroded. own: codes of the splat. */
+static uint16_t least_around(const splat_view_map *map, const uint16_t *own, int x, int y)
 {
-    float least = INFINITY;
+    float least = INFINITY, least_own = INFINITY;
     if (map->state[splat_view_map_pixel(map, x, y)] == SPLAT_PIXEL_SKY) return SPLAT_FREE_SKY;
     for (int dy = -1; dy < 2; dy++)
         for (int dx = -1; dx < 2; dx++) {
             size_t p = splat_view_map_pixel(map, x + dx, y + dy);
             if (!splat_view_map_trusted(map, p)) return 0;
             least = fminf(least, splat_view_map_reach(map, p));
+            if (own[p]) least_own = fminf(least_own, splat_free_depth(own[p]));
         }
-    return splat_free_code(least);
+    return splat_free_code(least, !(least_own < (1 - MOST_BEFORE) * least));
 }
 
 /* The distance to the neighbour that is farthest aside decides how well a view knows its depth. */
@@ -69,15 +71,17 @@ static float error_of(const splat_view_maps *maps, const splat_view_map *map)
     return most > 0 ? DISPARITY / (map->camera.fx * sqrtf(most)) : INFINITY;
 }
 
-static void fill_view(const splat_view_maps *maps, size_t v, int threads, splat_free_view *view)
+/* codes: those of the splat, then those of the space. work: as large. */
+static void fill_view(const splat_view_maps *maps, size_t v, int threads, uint16_t *work, splat_free_view *view)
 {
     const splat_view_map *map = &maps->views[v];
     const int width = map->camera.width, height = map->camera.height;
     view->error = error_of(maps, map);
+    memcpy(work, view->codes, splat_camera_pixels(&map->camera) * sizeof *work);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++)
-            view->codes[(size_t)y * (size_t)width + (size_t)x] = least_around(map, x, y);
+            view->codes[(size_t)y * (size_t)width + (size_t)x] = least_around(map, work, x, y);
 }
 
 /* ---------------------------------------------------------------- tubes */
@@ -143,38 +147,44 @@ static bool is_in_tube(const splat_camera_tube *tube, const float place[3])
 
 /* ---------------------------------------------------------------- making */
 
-static splat_status fill_from_maps(const splat_view_maps *maps, int threads, splat_free_space *space, float *near,
-                                   splat_error *error)
-{
-    float *depths = malloc((NEAR_SAMPLE + 1) * sizeof *depths);
-    bool ok = depths != NULL;
-    for (size_t v = 0; v < maps->n && ok; v++) {
-        splat_free_view *view = &space->views[v];
-        view->camera = maps->views[v].camera;
-        view->codes = malloc(splat_camera_pixels(&view->camera) * sizeof *view->codes);
-        ok = view->codes != NULL;
-        if (!ok) break;
-        fill_view(maps, v, threads, view);
-        near[v] = find_near(view, depths);
-    }
-    free(depths);
-    return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the free space of %zu views", maps->n);
-}
-
-splat_status splat_free_space_from_maps(const splat_view_maps *maps, int threads, splat_free_space *space,
-                                        splat_error *error)
+splat_status splat_free_space_begin(const splat_view_maps *maps, splat_free_space *space, splat_error *error)
 {
     SPLAT_TRY(make_room(space, maps->n, error));
-    float *near = malloc((maps->n + 1) * sizeof *near);
-    splat_status status = near ? fill_from_maps(maps, threads, space, near, error)
-                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for free space");
     space->knows_surface = true;
-    if (status == SPLAT_OK)
-        make_tubes(space, near);
-    else
-        splat_free_space_free(space);
+    for (size_t v = 0; v < maps->n; v++) {
+        const splat_view_map *map = &maps->views[v];
+        size_t n = splat_camera_pixels(&map->camera);
+        uint16_t *codes = malloc(n * sizeof *codes);
+        if (!codes) {
+            splat_free_space_free(space);
+            return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the free space of %zu views", maps->n);
+        }
+        for (size_t i = 0; i < n; i++) codes[i] = map->depth[i] > 0 ? splat_free_code(map->depth[i], true) : 0;
+        space->views[v] = (splat_free_view){.camera = map->camera, .codes = codes};
+    }
+    return SPLAT_OK;
+}
+
+splat_status splat_free_space_finish(const splat_view_maps *maps, int threads, splat_free_space *space,
+                                     splat_error *error)
+{
+    size_t most = 1;
+    for (size_t v = 0; v < maps->n; v++) {
+        size_t n = splat_camera_pixels(&maps->views[v].camera);
+        most = n > most ? n : most;
+    }
+    float *near = malloc((maps->n + 1) * sizeof *near), *depths = malloc((NEAR_SAMPLE + 1) * sizeof *depths);
+    uint16_t *work = malloc(most * sizeof *work);
+    bool ok = near && depths && work;
+    for (size_t v = 0; v < maps->n && ok; v++) {
+        fill_view(maps, v, threads, work, &space->views[v]);
+        near[v] = find_near(&space->views[v], depths);
+    }
+    if (ok) make_tubes(space, near);
     free(near);
-    return status;
+    free(depths);
+    free(work);
+    return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for free space");
 }
 
 static bool fill_sky(const splat_sky *sky, size_t number, splat_free_view *view)
@@ -238,6 +248,7 @@ static bool is_free(const splat_free_space *space, splat_free_witness witness, c
         n_sky += code == SPLAT_FREE_SKY;
         if (depth > 0 && image[2] < (1 - error) * depth) {
             n_other += code != SPLAT_FREE_SKY;
+            if (!splat_free_is_open(code)) continue;
             add_direction(&through, view->camera.center, place);
             is_clear |= image[2] < 0.5f * depth;
         } else if (depth == 0) {
@@ -248,7 +259,7 @@ static bool is_free(const splat_free_space *space, splat_free_witness witness, c
         }
     }
     if (n_sky >= 2 && OTHERS_PER_SKY * n_sky >= n_other) return true;
-    if (witness == SPLAT_FREE_BY_SKY) return false;
+    if (witness == SPLAT_FREE_BY_SKY || !space->knows_surface) return false;
     if (through.n >= 2 && through.n > at.n) return true;
     if (at.n > 0) return false;
     bool is_inside = is_clear;

@@ -26,11 +26,15 @@ typedef struct splat_free_space {
     bool knows_surface;       /* false: the views know their sky alone */
 } splat_free_space;
 
-/* The space before pixels of maps that are trusted (splat_view_map_trusted). Depth counts where all of the 3 x 3 pixels
- * around are trusted, and is the least of theirs; sky needs no others. *space is overwritten; the caller frees it.
+/* Keeps the depth of maps as the splat has it, before planes are found. *space is overwritten; the caller frees it.
  * Errors: MEMORY; on failure there is nothing to free. */
-splat_status splat_free_space_from_maps(const splat_view_maps *maps, int threads, splat_free_space *space,
-                                        splat_error *error);
+splat_status splat_free_space_begin(const splat_view_maps *maps, splat_free_space *space, splat_error *error);
+/* Finds the space before pixels of the same maps that are trusted (splat_view_map_trusted). Depth counts where all of
+ * the 3 x 3 pixels around are trusted, and is the least of theirs; sky needs no others. Where the splat had something
+ * nearer, a twentieth or more, the view does not look through: a plane takes the place of what stands before it.
+ * Errors: MEMORY; the caller frees the space in either case. */
+splat_status splat_free_space_finish(const splat_view_maps *maps, int threads, splat_free_space *space,
+                                     splat_error *error);
 /* The space before the trusted sky of the training photos alone; without sky nothing is free. Otherwise as above. */
 splat_status splat_free_space_from_sky(const splat_scene *scene, const splat_sky *sky, splat_free_space *space,
                                        splat_error *error);
@@ -45,8 +49,9 @@ typedef enum splat_free_witness { SPLAT_FREE_BY_SKY, SPLAT_FREE_BY_ALL } splat_f
  * through a place of depth z if z < (1 - e) D, and at it if |z - D| <= e D, with e the larger of `tolerance` and three
  * pixels of disparity. A place is free
  *   - if two views or more see it before the sky, and a quarter or more of those from which nothing hides it;
- *   - with BY_ALL also if F >= 2 and F > A; if F >= 1, A = 0 and z < D / 2; or if A = 0 and it lies in a tube between
- *     cameras. F and A count the views that look through and at, those within 5 degrees of each other once.
+ *   - not with BY_SKY, nor where only sky is known: if F >= 2 and F > A; if F >= 1, A = 0 and z < D / 2; or if
+ *     A = 0 and it lies in a tube between cameras. F and A count the views that look through and at, those within 5
+ *     degrees of each other once.
  * Does not depend on threads. */
 void splat_free_space_find(const splat_free_space *space, splat_free_witness witness, const float *positions, size_t n,
                            float tolerance, int threads, uint8_t *keep, size_t *n_found);
@@ -61,19 +66,26 @@ splat_status splat_free_space_remove_points(const splat_free_space *space, splat
 #define SPLAT_FREE_SKY UINT16_MAX
 #define SPLAT_FREE_EXPONENT 95u /* of floats: 2^-32 is the least depth */
 
-/* The depth of a code, right to 0.1 %; INFINITY for the sky, and 0 for 0. */
+/* True if a view looks through what stands before the depth of a code. */
+static inline bool splat_free_is_open(uint16_t code)
+{
+    return code & 1;
+}
+
+/* The depth of a code, right to 0.2 %; INFINITY for the sky, and 0 for 0. */
 static inline float splat_free_depth(uint16_t code)
 {
-    union { uint32_t bits; float depth; } u = {((uint32_t)code << 13) + (SPLAT_FREE_EXPONENT << 23)};
+    union { uint32_t bits; float depth; } u = {((uint32_t)(code & ~1u) << 13) + (SPLAT_FREE_EXPONENT << 23)};
     return code == 0 ? 0 : code == SPLAT_FREE_SKY ? INFINITY : u.depth;
 }
 
-/* The code of a depth above 0, rounded down. */
-static inline uint16_t splat_free_code(float depth)
+/* The code of a depth above 0, rounded down; that of the sky is open. */
+static inline uint16_t splat_free_code(float depth, bool is_open)
 {
     union { float depth; uint32_t bits; } u = {depth};
     if (!(depth < 0x1p31f)) return SPLAT_FREE_SKY;
-    return depth < 0x1.008p-32f ? 1 : (uint16_t)((u.bits - (SPLAT_FREE_EXPONENT << 23)) >> 13);
+    uint32_t code = depth < 0x1.01p-32f ? 2 : (u.bits - (SPLAT_FREE_EXPONENT << 23)) >> 13;
+    return (uint16_t)((code & ~1u) | is_open);
 }
 
 /* The pixel of the codes that shows pixel i of a picture of the same view at another size. */

@@ -233,7 +233,8 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
     SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
     SPLAT_TRY(splat_surface_points_weigh(points, error));
     SPLAT_TRY(splat_view_maps_make(scene, model, options, &maps, error));
-    splat_status status = options->planes ? splat_surface_planes_apply(scene, options, &maps, error) : SPLAT_OK;
+    splat_status status = splat_free_space_begin(&maps, space, error);
+    if (status == SPLAT_OK && options->planes) status = splat_surface_planes_apply(scene, options, &maps, error);
     if (status == SPLAT_OK && options->planes) status = clear_sky(sky, &maps, error);
     if (status == SPLAT_OK && options->match)
         status = splat_surface_match_apply(scene, model->backend, options, &maps, error);
@@ -241,16 +242,16 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
         status = splat_surface_agree(&maps, options, model->context->threads, points, &agreed, error);
     if (status == SPLAT_OK) {
         splat_view_maps_mark_agreed(&maps, model->context->threads);
-        status = splat_free_space_from_maps(&maps, model->context->threads, space, error);
+        status = splat_free_space_finish(&maps, model->context->threads, space, error);
     }
     splat_view_maps_free(&maps);
+    if (status != SPLAT_OK || points->n == 0) splat_free_space_free(space);
     if (status != SPLAT_OK) return status;
     splat_log(model->context, SPLAT_LOG_NOTICE,
               "views agree on %zu of %zu pixels with a surface and contradict %zu; %zu are too far for a depth; "
               "thinned to %zu points in cells of %.3g and more",
               agreed.n_kept, agreed.n_seen, agreed.n_against, agreed.n_vague, points->n, agreed.cell);
     if (points->n > 0) return SPLAT_OK;
-    splat_free_space_free(space);
     if (options->has_bbox && agreed.n_seen > 0)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
                           "none of the surface that views agree on lies inside the box; move it with `bboxmin` and "
