@@ -10,6 +10,8 @@
 
 #include "io/picture/image_write.h"
 
+#include <math.h>
+
 #define SMALL "--width", "128", "--height", "96", "--supersample", "1", "--truth_points", "1000", "--points", "600", \
               "--backend", "cpu"
 #define TRAIN "train", "--backend", "cpu", "--eval", "--tensorboard", "False", "--report", "False", "--iterations", "60"
@@ -111,6 +113,16 @@ static void ranks_share_the_sky(void **state)
     const double one = psnr_of("with"), two = psnr_of("two");
     print_message("test views: %.2f dB by two ranks, %.2f dB by one\n", two, one);
     assert_true(two > one - 1); /* half of the steps of Gaussians */
+}
+
+/* Views in bands of tiles, as a memory limit makes them, have the sky once. */
+static void bands_have_it(void **state)
+{
+    (void)state;
+    RUN_ERR(0, "(bands of tiles) from here on", TRAIN, "-s", "street", "-m", "banded", "--vram_limit", "6M");
+    const double one = psnr_of("with"), bands = psnr_of("banded");
+    print_message("test views: %.2f dB in bands, %.2f dB without\n", bands, one);
+    assert_true(fabs(bands - one) < 0.2);
 }
 
 /* Coarse training goes on with the sky of its splat. */
@@ -238,13 +250,14 @@ int main(void)
 {
     if (system("rm -rf street room with masked whole_sky no_sky of_pair without seen unseen other looked whole "
                "without_sky parts two again coarse bare meshed fine painted "
-               "plain alone never pair kept.safetensors") != 0)
+               "plain alone banded never pair kept.safetensors") != 0)
         return 1;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scenes),          cmocka_unit_test(a_street_has_a_sky),
         cmocka_unit_test(other_strategies_have_none), cmocka_unit_test(a_room_has_none),
         cmocka_unit_test(runs_repeat),          cmocka_unit_test(ranks_share_the_sky),
-        cmocka_unit_test(later_stages_have_it), cmocka_unit_test(meshes_have_it),
+        cmocka_unit_test(bands_have_it),        cmocka_unit_test(later_stages_have_it),
+        cmocka_unit_test(meshes_have_it),
         cmocka_unit_test(exports_can_have_it),  cmocka_unit_test(damaged_files_are_refused),
         cmocka_unit_test(scenes_at_the_edge),
     };
