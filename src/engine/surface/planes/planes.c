@@ -111,8 +111,10 @@ static void set_pixel(finder *f, splat_view_map *map, size_t p, size_t plane)
 {
     const plane_fit *fit = &f->planes[plane].fit;
     double towards = -fit->offset;
+    const float z = plane_depth(&map->camera, fit, p);
     float normal[3];
-    map->depth[p] = plane_depth(&map->camera, fit, p);
+    if (!(z < INFINITY)) return; /* the ray misses the plane: the splat's depth stays */
+    map->depth[p] = z;
     map->alpha[p] = 255;
     map->state[p] = SPLAT_PIXEL_FITTED;
     for (int k = 0; k < 3; k++) towards += fit->normal[k] * (double)map->camera.center[k];
@@ -124,6 +126,7 @@ static void set_pixel(finder *f, splat_view_map *map, size_t p, size_t plane)
 static void set_smooth(splat_view_map *map, size_t p, const plane_slant *slant, bool is_known)
 {
     float normal[3];
+    if (!(slant->q > 0)) return;
     plane_shade_normal(&map->camera, slant, (float)(p % (size_t)map->camera.width) + 0.5f,
                        (float)(p / (size_t)map->camera.width) + 0.5f, normal);
     map->depth[p] = 1 / slant->q;
