@@ -76,10 +76,13 @@ static void test_folders(void **state)
     (void)state;
     RUN_OUT(0, "Output folder: gs_mesh/sugarfine_mesh_normalconsistency02_gaussperface1", QUICK, "-n", "0.2");
     RUN_OUT(0, "Output folder: gs_mesh/try", QUICK, "--experiment_name", "try");
+    write_text("exposure.json", "{}"); /* of another splat: none is named */
     RUN_OUT(0, "Output folder: scene_output/sugarfine_mesh_normalconsistency01_gaussperface6", "refine", "-s", "scene",
             "-m", "mesh.ply", "-g", "6", "-f", "2", "--backend", "cpu", "--tensorboard", "False", "--report", "False",
             "--resolution", "48");
     assert_non_null(strstr(standard_output, "up to 48x36"));
+    assert_false(exists("scene_output/sugarfine_mesh_normalconsistency01_gaussperface6/exposure.json"));
+    assert_int_equal(remove("exposure.json"), 0);
     assert_null(strstr(standard_error, "grey")); /* the mesh has colours */
     RUN_ERR(1, "--refinement_time short wins", REFINE, "-o", "short", "-f", "3", "--refinement_time", "short",
             "--start_checkpoint", "none.splatsmith");

@@ -138,7 +138,8 @@ static bool find_next_to(const splat_session *session, const splat_line *line, c
     char folder[SPLAT_STAGE_PATH];
     const char *slash = strrchr(session->ply, '/');
     snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - session->ply) : 1, slash ? session->ply : ".");
-    return has_file(folder, name, path) || (line->model->model_path && has_file(line->model->model_path, name, path));
+    if (session->ply[0] && has_file(folder, name, path)) return true;
+    return line->model->model_path && has_file(line->model->model_path, name, path);
 }
 
 bool splat_session_find_exposures(const splat_session *session, const splat_line *line, char path[SPLAT_STAGE_PATH])
