@@ -30,6 +30,7 @@ static void test_folders(void **state)
     RUN_OUT(0, "Output folder: " SUGAR "multiviewestim00_sdfnorm00", COARSE);
     assert_non_null(strstr(standard_output, "Splat: gs/point_cloud/iteration_150/point_cloud.ply"));
     assert_non_null(strstr(standard_output, "Trained 20 steps"));
+    assert_non_null(strstr(standard_error, "Gaussians are faint (mean opacity 0.1")); /* 150 steps of few */
     assert_non_null(strstr(standard_output, "[ITER 7020] Evaluating test"));
     assert_true(exists(SUGAR "multiviewestim00_sdfnorm00/point_cloud/iteration_7020/point_cloud.ply"));
     assert_true(exists(SUGAR "multiviewestim00_sdfnorm00/point_cloud/iteration_7020/point_cloud_fused.ply"));

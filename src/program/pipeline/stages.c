@@ -32,7 +32,7 @@ static void begin_with_splat(const splat_pipeline_job *p, splat_line *line)
 static void preset_train(splat_line *line)
 {
     line->train->iterations = TRAIN_ITERATIONS;
-    line->training->strategy = "default"; /* coarse training of few was not measured */
+    line->training->strategy = "default"; /* meshes of few are worse */
 }
 
 static void fill_train(const splat_pipeline_job *p, const char *folder, splat_pipeline_stage_line *stage)

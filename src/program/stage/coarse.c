@@ -10,6 +10,7 @@
 
 #define FIRST_ITERATION 7000 /* of the clock, as SuGaR counts */
 #define SUGAR_PRUNE 0.5f     /* what is less opaque goes, where the entropy parts opacities at 1/2 */
+#define FAINT 0.15           /* mean opacity; few: 0.02 to 0.11, default: 0.5 and more */
 
 static splat_regularization regularization_of(const char *name)
 {
@@ -131,6 +132,18 @@ static splat_status start(splat_training *t, const splat_line *line, const splat
     return t->train_options.exposure ? splat_trainer_load_exposures(t->trainer, exposures, error) : SPLAT_OK;
 }
 
+/* Many faint Gaussians share a surface: that of objects was found by 0.69 instead of 0.84 (docs/lab/strategies.md). */
+static void tell_faint(splat_training *t, const splat_line *line)
+{
+    double opacity;
+    if (line->run->start_checkpoint || splat_ranks_is_worker(line)) return;
+    if (splat_trainer_get_mean_opacity(t->trainer, &opacity, NULL) != SPLAT_OK || opacity >= FAINT) return;
+    splat_notice(line->talk,
+                 "the splat's Gaussians are faint (mean opacity %.2f), as those of strategies few and mcmc are: "
+                 "a splat of `strategy default` has a better surface",
+                 opacity);
+}
+
 /* The scene comes with the model: its folder, size of the photos and split. */
 splat_status splat_stage_begin_coarse(splat_training *t, const splat_line *line, splat_error *error)
 {
@@ -146,6 +159,7 @@ splat_status splat_stage_begin_coarse(splat_training *t, const splat_line *line,
     SPLAT_TRY(splat_session_open_scene(session, line, true, error));
     SPLAT_TRY(splat_scene_check_splat(session->scene, session->ply, error));
     SPLAT_TRY(start(t, line, &splat, error));
+    tell_faint(t, line);
     splat_say(line->talk, "Splat: %s, %zu Gaussians", session->ply, splat.n_gaussians);
     splat_training_describe(t);
     return SPLAT_OK;
