@@ -8,6 +8,7 @@
  * leaf's segments close to polygons, which are triangulated inside the leaf. */
 #include "mesh/poisson/poisson_surface.h"
 
+#include "mesh/poisson/poisson_edges.h"
 #include "mesh/poisson/poisson_octree.h"
 
 #include <math.h>
@@ -73,15 +74,6 @@ int poisson_triangulate(int n, const float (*positions)[3], const uint8_t *sides
 
 enum { MAX_SEGMENTS = 64 };
 
-typedef struct surface {
-    poisson_job *job;
-    const poisson_octree *tree;
-    float *const *values;
-    float iso;
-    uint32_t (*edge[POISSON_MAX_LEVELS])[3]; /* [n_corners]: the vertex of the edge up an axis, plus 1; 0: none */
-    splat_mesh *mesh;
-} surface;
-
 /* The segments of one leaf: from vertex to vertex, and the cell's side. */
 typedef struct segments {
     int n;
@@ -89,54 +81,25 @@ typedef struct segments {
     uint8_t side[MAX_SEGMENTS];
 } segments;
 
-static float value_at(const surface *s, int d, uint32_t cell, int corner)
+static bool is_crossed(const poisson_shape *s, int d, uint32_t cell)
 {
-    return s->values[d][poisson_corner(&s->tree->level[d], cell, corner)] - s->iso;
-}
-
-static bool is_inside(const surface *s, int d, uint32_t cell, int corner)
-{
-    return value_at(s, d, cell, corner) > 0;
-}
-
-/* The note of the vertex on an edge of a cell: the edge starts at `corner` and goes up the axis, and its ends differ in
- * sign. */
-static uint32_t *find_edge(const surface *s, int d, uint32_t cell, int corner, int axis)
-{
-    int b = (axis + 1) % 3, c = (axis + 2) % 3;
-    for (int k = 0; k < 4; k++) {
-        int offset[3] = {0};
-        offset[b] = (corner >> b & 1) - 1 + (k & 1);
-        offset[c] = (corner >> c & 1) - 1 + (k >> 1);
-        uint32_t other = poisson_neighbor(s->tree, d, cell, offset);
-        uint32_t child = other == POISSON_NONE ? POISSON_NONE : s->tree->level[d].child[other];
-        if (child == POISSON_NONE) continue;
-        int octant = (k & 1 ? 0 : 1 << b) | (k & 2 ? 0 : 1 << c); /* also the edge's corner of that child */
-        child += (uint32_t)octant;
-        if (is_inside(s, d + 1, child, octant) == is_inside(s, d + 1, child, octant | 1 << axis)) child += 1u << axis;
-        return find_edge(s, d + 1, child, octant, axis);
-    }
-    return &s->edge[d][poisson_corner(&s->tree->level[d], cell, corner)][axis];
-}
-
-static bool is_crossed(const surface *s, int d, uint32_t cell)
-{
-    bool first = is_inside(s, d, cell, 0);
+    bool first = poisson_is_inside(s, d, cell, 0);
     for (int c = 1; c < 8; c++)
-        if (is_inside(s, d, cell, c) != first) return true;
+        if (poisson_is_inside(s, d, cell, c) != first) return true;
     return false;
 }
 
-static void mark_edges(const surface *s, int d, uint32_t cell)
+static void mark_edges(const poisson_shape *s, int d, uint32_t cell)
 {
     for (int axis = 0; axis < 3; axis++)
         for (int c = 0; c < 8; c++)
-            if (!(c >> axis & 1) && is_inside(s, d, cell, c) != is_inside(s, d, cell, c | 1 << axis))
-                __atomic_store_n(find_edge(s, d, cell, c, axis), 1, __ATOMIC_RELAXED); /* the first thread to come */
+            if (!(c >> axis & 1) && poisson_is_inside(s, d, cell, c) != poisson_is_inside(s, d, cell, c | 1 << axis))
+                /* the first thread to come */
+                __atomic_store_n(poisson_find_edge(s, d, cell, c, axis), 1, __ATOMIC_RELAXED);
 }
 
 /* Chunks count their vertices, then each numbers its own from *n + 1 on. */
-static splat_status number_level(surface *s, int d, size_t *n)
+static splat_status number_level(poisson_shape *s, int d, size_t *n)
 {
     size_t n_corners = s->tree->level[d].n_corners, n_chunks = (n_corners + POISSON_CHUNK - 1) / POISSON_CHUNK;
     size_t *next = NULL; /* [n_chunks]: vertices, then the last number before them */
@@ -160,7 +123,7 @@ static splat_status number_level(surface *s, int d, size_t *n)
     return SPLAT_OK;
 }
 
-static splat_status number_vertices(surface *s, size_t *n_vertices)
+static splat_status number_vertices(poisson_shape *s, size_t *n_vertices)
 {
     size_t n = 0;
     for (int d = 0; d < s->tree->n_levels; d++) SPLAT_TRY(number_level(s, d, &n));
@@ -171,7 +134,7 @@ static splat_status number_vertices(surface *s, size_t *n_vertices)
     return SPLAT_OK;
 }
 
-static void place_vertices(const surface *s, int d, uint32_t cell)
+static void place_vertices(const poisson_shape *s, int d, uint32_t cell)
 {
     const poisson_level *level = &s->tree->level[d];
     int coordinates[3];
@@ -180,7 +143,7 @@ static void place_vertices(const surface *s, int d, uint32_t cell)
         for (int c = 0; c < 8; c++) {
             uint32_t vertex = c >> axis & 1 ? 0 : s->edge[d][poisson_corner(level, cell, c)][axis];
             if (!vertex) continue;
-            float low = value_at(s, d, cell, c), high = value_at(s, d, cell, c | 1 << axis);
+            float low = poisson_value_at(s, d, cell, c), high = poisson_value_at(s, d, cell, c | 1 << axis);
             float t = low / (low - high);
             /* off the corners, where vertices of several edges would fall together */
             t = t < 1e-3f ? 1e-3f : t > 1 - 1e-3f ? 1 - 1e-3f : t;
@@ -193,7 +156,7 @@ static void place_vertices(const surface *s, int d, uint32_t cell)
 /* Segments on one square: a cell's side, or its part that a smaller neighbour's side covers. `cell` is the one whose
  * corners are used, `axis` and `bit` tell which of its sides, `side` which side of the leaf that is; seen from outside
  * the leaf, what is inside the surface is left of a segment. */
-static void add_square(const surface *s, int d, uint32_t cell, int axis, int bit, int side, segments *out)
+static void add_square(const poisson_shape *s, int d, uint32_t cell, int axis, int bit, int side, segments *out)
 {
     int b = (axis + 1) % 3, c = (axis + 2) % 3, base = bit << axis;
     /* counter-clockwise seen from outside the leaf */
@@ -205,20 +168,16 @@ static void add_square(const surface *s, int d, uint32_t cell, int axis, int bit
     float value[4];
     int n_crossings = 0;
     uint32_t vertex[4];
-    for (int k = 0; k < 4; k++) value[k] = value_at(s, d, cell, corner[k]);
+    for (int k = 0; k < 4; k++) value[k] = poisson_value_at(s, d, cell, corner[k]);
     for (int k = 0; k < 4; k++) {
         int next = (k + 1) & 3;
         if ((value[k] > 0) == (value[next] > 0)) continue;
         int along = corner[k] ^ corner[next];
-        vertex[k] = *find_edge(s, d, cell, corner[k] & corner[next], along == 1 ? 0 : along == 2 ? 1 : 2);
+        vertex[k] = *poisson_find_edge(s, d, cell, corner[k] & corner[next], along == 1 ? 0 : along == 2 ? 1 : 2);
         n_crossings++;
     }
     if (!n_crossings) return;
-    /* Two pairs of segments are possible: take the one that the bilinear function has (asymptotic decider, Nielson
-     * and Hamann 1991): is the inside connected across the middle? Products of two are the same from both sides. */
-    bool even = value[0] > 0;
-    float product[2] = {value[0] * value[2], value[1] * value[3]};
-    bool joined = n_crossings == 4 && product[even ? 0 : 1] > product[even ? 1 : 0];
+    bool joined = n_crossings == 4 && poisson_is_joined(value);
     for (int k = 0; k < 4; k++) { /* a segment starts where the way around leaves the inside */
         if (!(value[k] > 0 && !(value[(k + 1) & 3] > 0))) continue;
         int end = (k + 1) & 3;
@@ -232,7 +191,7 @@ static void add_square(const surface *s, int d, uint32_t cell, int axis, int bit
     }
 }
 
-static void add_side(const surface *s, int d, uint32_t cell, int side, segments *out)
+static void add_side(const poisson_shape *s, int d, uint32_t cell, int side, segments *out)
 {
     int axis = side >> 1, bit = side & 1, b = (axis + 1) % 3, c = (axis + 2) % 3;
     int offset[3] = {0};
@@ -282,7 +241,7 @@ static void put_face(chunk *out, uint32_t a, uint32_t b, uint32_t c)
     face[2] = c;
 }
 
-static void put_polygon(const surface *s, int n, const uint32_t *vertices, const uint8_t *sides, chunk *out)
+static void put_polygon(const poisson_shape *s, int n, const uint32_t *vertices, const uint8_t *sides, chunk *out)
 {
     float position[POISSON_MAX_POLYGON][3], middle[3] = {0};
     uint8_t triangles[POISSON_MAX_POLYGON][3];
@@ -305,7 +264,7 @@ static void put_polygon(const surface *s, int n, const uint32_t *vertices, const
     memcpy(out->middles[out->n_middles++], middle, sizeof middle);
 }
 
-static void put_leaf(const surface *s, int d, uint32_t cell, chunk *out)
+static void put_leaf(const poisson_shape *s, int d, uint32_t cell, chunk *out)
 {
     segments list = {0};
     bool used[MAX_SEGMENTS] = {false};
@@ -337,7 +296,7 @@ static size_t count_chunks(const poisson_level *level)
     return ((size_t)level->n_cells + POISSON_CHUNK - 1) / POISSON_CHUNK;
 }
 
-static void put_faces(const surface *s, int d, chunk *chunks)
+static void put_faces(const poisson_shape *s, int d, chunk *chunks)
 {
     const poisson_level *level = &s->tree->level[d];
     size_t n_chunks = count_chunks(level);
@@ -363,13 +322,13 @@ static void join(splat_mesh *mesh, const chunk *from, size_t first_face, size_t 
                from->n_middles * sizeof *from->middles);
 }
 
-static void place_unit(const surface *s, int d, poisson_unit unit)
+static void place_unit(const poisson_shape *s, int d, poisson_unit unit)
 {
     uint32_t n = s->tree->level[d].n_cells, end = 8 * unit.end < n ? 8 * unit.end : n;
     for (uint32_t i = 8 * unit.first; i < end; i++) place_vertices(s, d, i);
 }
 
-static splat_status make_vertices(surface *s)
+static splat_status make_vertices(poisson_shape *s)
 {
     int threads = s->job->options->threads;
     size_t n = 0;
@@ -395,7 +354,7 @@ static splat_status make_vertices(surface *s)
 }
 
 /* All chunks of all levels become the mesh's faces. */
-static splat_status join_all(surface *s, chunk *chunks, size_t n_chunks)
+static splat_status join_all(poisson_shape *s, chunk *chunks, size_t n_chunks)
 {
     splat_mesh *mesh = s->mesh;
     size_t n_faces = 0, n_middles = 0, *first = NULL; /* [n_chunks][2]: faces and vertices before */
@@ -438,7 +397,7 @@ static splat_status count_held(poisson_job *job, const chunk *chunks, size_t n, 
     return SPLAT_OK;
 }
 
-static splat_status make_faces(surface *s)
+static splat_status make_faces(poisson_shape *s)
 {
     size_t n_chunks = 0, at = 0;
     uint64_t held = 0; /* by chunks */
@@ -465,7 +424,7 @@ static splat_status make_faces(surface *s)
 splat_status poisson_surface(poisson_job *job, splat_mesh *mesh, const poisson_octree *tree,
                              float *const values[POISSON_MAX_LEVELS], float iso)
 {
-    surface s = {.job = job, .tree = tree, .values = values, .iso = iso, .mesh = mesh};
+    poisson_shape s = {.job = job, .tree = tree, .values = values, .iso = iso, .mesh = mesh};
     splat_status status = make_vertices(&s);
     if (status == SPLAT_OK) status = make_faces(&s);
     for (int d = 0; d < POISSON_MAX_LEVELS; d++) poisson_free(job, s.edge[d]);
