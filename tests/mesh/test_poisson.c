@@ -190,22 +190,34 @@ static bool is_on_cube(const float *p, const float *q)
     return false;
 }
 
+enum { N_STRANGE = 7 };
+
+static cloud strange_cloud(int kind)
+{
+    cloud c = cloud_make(kind == 5 ? 4 : 3000);
+    for (size_t i = 0; i < c.n; i++) {
+        splat_random4 r = splat_random(21, SPLAT_STREAM_TEST, (uint32_t)kind, i);
+        float *p = c.positions + 3 * i, *normal = c.normals + 3 * i;
+        random_direction(9, i, normal);
+        for (int a = 0; a < 3; a++) p[a] = splat_uniform(r.x[a]);                 /* 0: a volume of noise */
+        if (kind == 1) normal[0] = normal[1] = 0, normal[2] = 1, p[2] = 0.5f;     /* a sheet */
+        if (kind == 2) p[1] = p[2] = 0.25f;                                       /* a line */
+        if (kind == 3) p[0] = p[1] = p[2] = (float)(i % 3);                       /* three places */
+        if (kind == 4) p[0] = i ? 1e-3f * p[0] : 1;                               /* one far away */
+        if (kind == 6) {                                                          /* a rough slope, dense at a rim */
+            p[0] = p[0] * p[0] * p[0];
+            p[2] = 0.5f * p[0] + 0.05f * p[2];
+        }
+    }
+    return c;
+}
+
 /* Whatever the points are, edges have two faces but on the cube's sides. */
 static void strange_points_make_sound_meshes(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 6; kind++) {
-        cloud c = cloud_make(kind == 5 ? 4 : 3000);
-        for (size_t i = 0; i < c.n; i++) {
-            splat_random4 r = splat_random(21, SPLAT_STREAM_TEST, (uint32_t)kind, i);
-            float *p = c.positions + 3 * i, *normal = c.normals + 3 * i;
-            random_direction(9, i, normal);
-            for (int a = 0; a < 3; a++) p[a] = splat_uniform(r.x[a]);                 /* 0: a volume of noise */
-            if (kind == 1) normal[0] = normal[1] = 0, normal[2] = 1, p[2] = 0.5f;     /* a sheet */
-            if (kind == 2) p[1] = p[2] = 0.25f;                                       /* a line */
-            if (kind == 3) p[0] = p[1] = p[2] = (float)(i % 3);                       /* three places */
-            if (kind == 4) p[0] = i ? 1e-3f * p[0] : 1;                               /* one far away */
-        }
+    for (int kind = 0; kind < N_STRANGE; kind++) {
+        cloud c = strange_cloud(kind);
         for (int a = 0; a < 3; a++) {
             double low = 1e9, high = -1e9;
             for (size_t i = 0; i < c.n; i++) {
@@ -227,6 +239,56 @@ static void strange_points_make_sound_meshes(void **state)
         outcome_free(&out);
         cloud_free(&c);
     }
+}
+
+/* Lids close every mesh, also where cells of several sizes meet the cube's sides. Its first part is the mesh
+ * without lids. */
+static void lids_close_the_sides_of_the_cube(void **state)
+{
+    (void)state;
+    size_t n_lids = 0;
+    for (int kind = 0; kind < 2 * N_STRANGE; kind++) {
+        cloud c = strange_cloud(kind / 2);
+        splat_poisson_options options = poisson_options_of(7, 2);
+        options.scale = kind & 1 ? 1.01 : 1.1;
+        options.samples_per_node = 0.5;
+        outcome open = reconstruct_with(&c, &options);
+        options.close_sides = true;
+        outcome closed = reconstruct_with(&c, &options);
+        mesh_shape shape = mesh_examine(&closed.mesh, NULL), before = mesh_examine(&open.mesh, NULL);
+        assert_int_equal(shape.n_bad, 0);
+        assert_int_equal(shape.n_borders, 0);
+        assert_int_equal(shape.n_unused, 0);
+        assert_true((before.n_borders > 0) == (closed.mesh.n_faces > open.mesh.n_faces));
+        assert_memory_equal(closed.mesh.vertices, open.mesh.vertices, 3 * sizeof(float) * open.mesh.n_vertices);
+        assert_memory_equal(closed.mesh.faces, open.mesh.faces, 3 * sizeof(uint32_t) * open.mesh.n_faces);
+        n_lids += before.n_borders > 0;
+        if (kind == 2) { /* a sheet across the cube: half of its volume is inside */
+            double side = closed.report.cell * 128, volume = splat_mesh_volume(&closed.mesh);
+            assert_int_equal(shape.n_parts, 1);
+            assert_int_equal(shape.euler, 2);
+            assert_true(fabs(volume - 0.5 * side * side * side) < 0.01 * side * side * side);
+        }
+        outcome_free(&open);
+        outcome_free(&closed);
+        cloud_free(&c);
+    }
+    assert_true(n_lids >= 6);
+}
+
+/* A room: the solid around it fills the cube to its sides, where nothing is to be closed. */
+static void a_room_has_no_lids(void **state)
+{
+    (void)state;
+    cloud c = box_cloud(20000, 0);
+    for (size_t i = 0; i < 3 * c.n; i++) c.normals[i] = -c.normals[i];
+    splat_poisson_options options = poisson_options_of(6, 2);
+    options.close_sides = true;
+    outcome out = reconstruct_with(&c, &options);
+    assert_closed(&out.mesh, 2, 1);
+    assert_true(fabs(splat_mesh_volume(&out.mesh) + 8) < 0.2);
+    outcome_free(&out);
+    cloud_free(&c);
 }
 
 /* ---------------------------------------------------------------- weights */
@@ -462,6 +524,8 @@ int main(void)
         cmocka_unit_test(uneven_points_make_no_cracks),
         cmocka_unit_test(normals_decide_what_is_outside),
         cmocka_unit_test(strange_points_make_sound_meshes),
+        cmocka_unit_test(lids_close_the_sides_of_the_cube),
+        cmocka_unit_test(a_room_has_no_lids),
         cmocka_unit_test(small_things_in_a_large_scene_keep_their_shape),
         cmocka_unit_test(bad_points_of_low_weight_do_not_move_a_plane),
         cmocka_unit_test(a_factor_of_all_weights_changes_no_byte),

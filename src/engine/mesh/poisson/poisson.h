@@ -1,4 +1,5 @@
-/* Screened Poisson surface reconstruction: oriented points in, a watertight triangle mesh out.
+/* Screened Poisson surface reconstruction: oriented points in, a triangle mesh out, watertight but where
+ * it leaves the cube around the points.
  *
  * Kazhdan, Bolitho, Hoppe, "Poisson Surface Reconstruction" (SGP 2006); Kazhdan, Hoppe, "Screened Poisson Surface
  * Reconstruction" (ACM TOG 2013). The indicator function of the solid (1/2 inside, -1/2 outside) is the one whose
@@ -35,6 +36,8 @@ typedef struct splat_poisson_options {
     double samples_per_node;     /* 0.5 .. 100: points a cell should hold; more for noisy points */
     double screening;            /* 0 .. 1000: weight of passing through the points (alpha of the paper) */
     double scale;                /* 1.01 .. 8: side of the cube over the longest side of the points' box */
+    bool close_sides;            /* a surface that leaves the cube ends with lids on the cube's sides; false: there it
+                                    is open */
     int threads;                 /* 1 .. 1024; the mesh is the same, bit for bit, for any number */
     uint64_t memory_limit_bytes; /* limit of this call's allocations, with the mesh; 0: none */
     splat_poisson_progress progress; /* NULL: none */

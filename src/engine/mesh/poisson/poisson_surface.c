@@ -10,6 +10,7 @@
 
 #include "mesh/poisson/poisson_edges.h"
 #include "mesh/poisson/poisson_octree.h"
+#include "mesh/poisson/poisson_sides.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -427,6 +428,7 @@ splat_status poisson_surface(poisson_job *job, splat_mesh *mesh, const poisson_o
     poisson_shape s = {.job = job, .tree = tree, .values = values, .iso = iso, .mesh = mesh};
     splat_status status = make_vertices(&s);
     if (status == SPLAT_OK) status = make_faces(&s);
+    if (status == SPLAT_OK && job->options->close_sides) status = poisson_sides_close(&s);
     for (int d = 0; d < POISSON_MAX_LEVELS; d++) poisson_free(job, s.edge[d]);
     return status;
 }
