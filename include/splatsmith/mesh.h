@@ -42,6 +42,14 @@ typedef enum splat_mesh_point_source {
 } splat_mesh_point_source;
 #define SPLAT_WORDS_MESH_POINT_SOURCE "level|depth|centers|views"
 
+/* POISSON: what becomes of surface that the reconstruction invents where there are no points. */
+typedef enum splat_mesh_surface {
+    SPLAT_MESH_OPEN = 0,  /* it is removed, and so is what no view sees: the mesh has holes where nothing is known */
+    SPLAT_MESH_CLOSED = 1 /* it stays, and what leaves the domain is closed there: every edge has two faces. Only whole
+                             pieces go (min_component_faces, least_seen, free space, pieces without points) */
+} splat_mesh_surface;
+#define SPLAT_WORDS_MESH_SURFACE "open|closed"
+
 #define SPLAT_MESH_LEVELS 8
 
 /* Receives the progress between pieces of work: the fraction of the stage, 0 to 1. Return false to stop (STOPPED). */
@@ -73,7 +81,8 @@ typedef struct splat_mesh_extract_options {
     double least_scale;         /* MARCHING_CUBES: least thickness of Gaussians in voxels; 0.5 */
     double max_depth;           /* TSDF: leave out surface farther than this, scene units; 0: none */
     float min_alpha;            /* TSDF, DEPTH: pixels with less opacity show no surface; 0.5 */
-    bool has_bbox;              /* the mesh ends at bbox_low and bbox_high; else it is that of the whole scene */
+    bool has_bbox;              /* the mesh ends at bbox_low and bbox_high (CLOSED: its points do); else it is that of
+                                   the whole scene */
     double bbox_low[3], bbox_high[3]; /* world */
     size_t target_vertices;     /* simplify to this number; 0: do not simplify; 1,000,000 */
     size_t min_component_faces; /* remove smaller pieces; 100 */
@@ -88,6 +97,10 @@ typedef struct splat_mesh_extract_options {
     bool planes;                /* VIEWS: search the surface of plain regions of the photos on planes through their
                                    rims (docs/method.md); true */
     bool match;                 /* VIEWS: let the photos judge the depth (docs/method.md); false */
+    splat_mesh_surface surface; /* CLOSED needs POISSON, and density_quantile, support_trim and unseen_rim do nothing;
+                                   OPEN */
+    size_t collider_faces;      /* POISSON: next to each file, a mesh of about this many faces for physics
+                                   (splat_mesh_collider_path); 0: none; 0 */
 } splat_mesh_extract_options;
 
 typedef struct splat_mesh_extract_info {
@@ -101,6 +114,7 @@ typedef struct splat_mesh_extract_info {
     uint64_t n_covered, n_back;             /* pixels of the training views with the mesh, and with its back */
     uint64_t n_trusted;                     /* VIEWS: sampled pixels whose depth several views confirm; of them: */
     uint64_t n_violated, n_missing;         /* with the mesh in front by 2 % and more; without it, or that far behind */
+    size_t n_collider_faces;                /* 0: no collider */
 } splat_mesh_extract_info;
 
 void splat_mesh_extract_options_init_sized(splat_mesh_extract_options *options, size_t size);
@@ -111,12 +125,18 @@ splat_status splat_mesh_extract_options_set(splat_mesh_extract_options *options,
 /* Returns the number of meshes that splat_mesh_extract makes: n_levels for POISSON from LEVEL and for MARCHING_CUBES,
  * else 1. */
 size_t splat_mesh_extract_count(const splat_mesh_extract_options *options);
+/* Writes the path of the collider next to a mesh's file into text[size]: "out/mesh_collider.ply" for "out/mesh.ply".
+ * Errors: ARGUMENT (too long). */
+splat_status splat_mesh_collider_path(const char *path, char *text, size_t size, splat_error *error);
 /* Checks the options, as splat_mesh_extract does. Errors: ARGUMENT (an option is out of its range). */
 splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *options, splat_error *error);
 /* Makes meshes, with colours and outward normals, of the surface that the training views see in a splat, and writes
  * each to its paths (splat_mesh_get_format), atomically. paths: [meshes][n_paths], n_paths for each mesh in the order
  * of the levels; info: [meshes]. One view is in memory at a time. A notice says how much host memory the work needs. If
  * max_host_bytes is less, the call fails (MEMORY) before it begins.
+ *
+ * A collider is a closed mesh (SPLAT_MESH_CLOSED) of an octree of three levels fewer, simplified and moved outward by
+ * half a cell of that octree, so that what collides with it stays before the mesh. It has no colours.
  *
  * LEVEL, CENTERS and MARCHING_CUBES use a copy of the Gaussians with an opacity of at least 1/2, with the 3D filter
  * fused: 44 bytes each on the device, and 60 for LEVEL's neighbours. For the others the surface in a pixel is where the

@@ -343,6 +343,11 @@ class MeshPointSource(IntEnum):
     VIEWS = 3
 
 
+class MeshSurface(IntEnum):
+    OPEN = 0
+    CLOSED = 1
+
+
 class splat_mesh_extract_options(Structure):
     pass
 
@@ -1019,6 +1024,8 @@ splat_mesh_extract_options._fields_ = [
     ("support_trim", c_double),
     ("planes", c_bool),
     ("match", c_bool),
+    ("surface", c_int),
+    ("collider_faces", c_size_t),
 ]
 splat_mesh_extract_info._fields_ = [
     ("n_gaussians", c_size_t),
@@ -1036,6 +1043,7 @@ splat_mesh_extract_info._fields_ = [
     ("n_trusted", c_uint64),
     ("n_violated", c_uint64),
     ("n_missing", c_uint64),
+    ("n_collider_faces", c_size_t),
 ]
 splat_refine_info._fields_ = [
     ("n_vertices", c_size_t),
@@ -1394,6 +1402,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
     "splat_mesh_extract_options_set": (c_int, [POINTER(splat_mesh_extract_options), c_char_p, c_char_p,
         POINTER(splat_error)]),
     "splat_mesh_extract_count": (c_size_t, [POINTER(splat_mesh_extract_options)]),
+    "splat_mesh_collider_path": (c_int, [c_char_p, c_char_p, c_size_t, POINTER(splat_error)]),
     "splat_mesh_extract_options_check": (c_int, [POINTER(splat_mesh_extract_options), POINTER(splat_error)]),
     "splat_mesh_extract": (c_int, [POINTER(splat_context), POINTER(splat_scene), POINTER(splat_model),
         POINTER(splat_mesh_extract_options), POINTER(c_char_p), c_size_t, POINTER(splat_mesh_extract_info),

@@ -208,6 +208,8 @@ class MeshExtractOptions(TypedDict, total=False):
     support_trim: float
     planes: bool
     match: bool
+    surface: Union[str, _c.MeshSurface]
+    collider_faces: int
 
 
 class TextureOptions(TypedDict, total=False):
@@ -292,7 +294,7 @@ ENUM_FIELDS: Dict[str, Dict[str, Type[IntEnum]]] = {
     "splat_train_options": {"sh_storage": _c.ShStorage, "optimizer_storage": _c.OptimizerStorage},
     "splat_event": {"kind": _c.EventKind, "set": _c.ViewSet},
     "splat_run_options": {"tensorboard": _c.TensorboardKind},
-    "splat_mesh_extract_options": {"method": _c.MeshMethod, "points": _c.MeshPointSource},
+    "splat_mesh_extract_options": {"method": _c.MeshMethod, "points": _c.MeshPointSource, "surface": _c.MeshSurface},
     "splat_refine_input": {"render_mode": _c.RenderMode},
     "splat_texture_options": {"bake": _c.TextureBake},
     "splat_cameras_options": {"matcher": _c.Matcher, "mapper": _c.Mapper, "quality": _c.CameraQuality},

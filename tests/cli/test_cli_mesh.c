@@ -106,6 +106,31 @@ static void other_sources_are_named(void **state)
     assert_null(strstr(standard_output, "sugarmesh"));
 }
 
+static bool is_watertight(const char *path)
+{
+    assert_int_equal(run("mesh-report", path, NULL), 0);
+    return strstr(standard_output, "(0 open, 0 of more than two faces)") &&
+           strstr(standard_output, "watertight            yes");
+}
+
+static void closed_meshes_and_colliders_are_watertight(void **state)
+{
+    (void)state;
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "-o", "out/o.ply,out/o.glb", "--collider", "200",
+                         NULL), 0);
+    assert_non_null(strstr(standard_output, "a collider of "));
+    assert_non_null(strstr(standard_output, "  out/o_collider.glb"));
+    assert_false(is_watertight("out/o.ply"));
+    assert_true(is_watertight("out/o_collider.ply"));
+    assert_true(splat_path_exists("out/o_collider.glb"));
+    assert_int_equal(run("mesh", "-m", MODEL, "-s", SCENE, SMALL, BOX, "-o", "out/c.ply", "--surface", "closed",
+                         "--support_trim", "2", NULL), 0);
+    assert_non_null(strstr(standard_error, "--support_trim has no effect with --surface closed"));
+    assert_null(strstr(standard_output, "collider"));
+    assert_true(is_watertight("out/c.ply"));
+    assert_false(splat_path_exists("out/c_collider.ply"));
+}
+
 /* The folder of a coarse training names its mesh. */
 static void a_coarse_folder_names_the_mesh(void **state)
 {
@@ -170,6 +195,12 @@ static void mistakes_are_told(void **state)
         {"--mesh_extraction_resolution_factor", "0", "from 0.05 to 8", 2},
         {"--min_alpha", "1", "no training view sees a surface of this splat (alpha of --min_alpha = 1", 1},
         {"--mesh_extraction_resolution_factor", "0.05", "take --points level", 1},
+        {"--surface", "sealed", "open|closed", 2},
+        {"--surface=closed", "--method=tsdf", "--surface closed needs --method poisson; a mesh of tsdf ends where", 2},
+        {"--surface=closed", "--use_marching_cubes", "a mesh of marching_cubes ends where the views end", 2},
+        {"--collider=500", "--method=tsdf", "--collider needs --method poisson", 2},
+        {"--collider", "-5", "--collider takes a whole number of at least 20", 2},
+        {"--collider", "3", "--collider takes a whole number of at least 20", 2},
         {"--max_host_memory", "1M", "the limit is 1.0 MiB", 1},
         {"-o", "mesh.stl", "the end of the name chooses the format", 2},
         {"-o", "mesh.", "the end of the name chooses the format", 2},
@@ -191,6 +222,7 @@ int main(void)
         cmocka_unit_test(other_sources_are_named),
         cmocka_unit_test(words_of_sugar),
         cmocka_unit_test(textures_are_written_as_asked),
+        cmocka_unit_test(closed_meshes_and_colliders_are_watertight),
         cmocka_unit_test(mistakes_are_told),
         cmocka_unit_test(a_coarse_folder_names_the_mesh), /* moves the model */
     };

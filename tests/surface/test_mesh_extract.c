@@ -7,6 +7,7 @@
 
 #include "mesh/files/mesh_io.h"
 #include "mesh/mesh.h"
+#include "poisson_fixture.h"
 #include "report/number_name.h"
 #include "scene/scene.h"
 #include "scene_fixture.h"
@@ -310,6 +311,86 @@ static void unsupported_surface_is_trimmed(void **state)
     splat_context_destroy(context);
 }
 
+/* Nobody sees the sphere from below, so that the usual mesh is open there. */
+static void closed_meshes_are_watertight(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    write_sphere("sphere.ply", 6);
+    for (int way = 0; way < 4; way++)
+        for (int simplifies = 0; simplifies < 2; simplifies++) {
+            splat_mesh_extract_options o = small_options(way);
+            splat_mesh_extract_info info;
+            splat_mesh open, closed;
+            splat_error error;
+            double mean, outward;
+            o.target_vertices = simplifies ? 2000 : 0;
+            must(extract(context, "sphere.ply", &o, "out/open.ply", &info, &error), &error);
+            must(splat_mesh_read("out/open.ply", &open, &error), &error);
+            o.surface = SPLAT_MESH_CLOSED;
+            must(extract(context, "sphere.ply", &o, "out/closed.ply", &info, &error), &error);
+            must(splat_mesh_read("out/closed.ply", &closed, &error), &error);
+            assert_true(mesh_examine(&open, NULL).n_borders > 0);
+            assert_closed(&closed, 2, 1);
+            assert_true(!simplifies || closed.n_vertices <= 2000);
+            measure(&closed, &mean, &outward);
+            assert_true(mean < 0.05 && outward > 0.98 && splat_mesh_volume(&closed) > 1.7);
+            splat_mesh_free(&open);
+            splat_mesh_free(&closed);
+        }
+    splat_context_destroy(context);
+}
+
+/* Half a cell before the sphere, by an octree of 6 levels in a cube around it. */
+static void colliders_are_closed_and_before_the_surface(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_mesh_extract_options o = small_options(3);
+    splat_mesh_extract_info info;
+    splat_mesh collider, mesh;
+    splat_error error;
+    const double cell = 1.21 * 2 * RADIUS / 64;
+    double sum = 0, least = 1;
+    size_t n = 0;
+    o.collider_faces = 300;
+    must(extract(context, "sphere.ply", &o, "out/plain.ply", &info, &error), &error);
+    must(splat_mesh_read("out/plain_collider.ply", &collider, &error), &error);
+    must(splat_mesh_read("out/plain.ply", &mesh, &error), &error);
+    assert_closed(&collider, 2, 1);
+    assert_int_equal(collider.n_faces, info.n_collider_faces);
+    assert_true(collider.n_faces <= 300 && collider.n_faces > 280);
+    assert_null(collider.colors);
+    assert_int_equal(mesh.n_vertices, info.n_vertices);
+    for (size_t i = 0; i < collider.n_vertices; i++) {
+        double square = 0;
+        if ((double)collider.vertices[3 * i + 1] > center[1]) continue; /* +y is down, and there nothing is seen */
+        for (int k = 0; k < 3; k++) square += pow((double)collider.vertices[3 * i + (size_t)k] - center[k], 2);
+        least = fmin(least, sqrt(square) - RADIUS);
+        sum += sqrt(square) - RADIUS;
+        n++;
+    }
+    print_message("the upper half of the collider: %.2f cells before the sphere, at least %.2f\n",
+                  sum / (double)n / cell, least / cell);
+    assert_true(n > 50 && sum > 0.3 * cell * (double)n && sum < 1.2 * cell * (double)n && least > -1 * cell);
+    splat_mesh_free(&mesh);
+    splat_mesh_free(&collider);
+    splat_context_destroy(context);
+}
+
+static void colliders_have_names_of_their_own(void **state)
+{
+    (void)state;
+    char text[32];
+    splat_error error;
+    must(splat_mesh_collider_path("a.b/mesh.ply", text, sizeof text, &error), &error);
+    assert_string_equal(text, "a.b/mesh_collider.ply");
+    must(splat_mesh_collider_path("a.b/mesh", text, sizeof text, &error), &error);
+    assert_string_equal(text, "a.b/mesh_collider");
+    assert_failure(splat_mesh_collider_path("a/long/way/to/the/mesh.glb", text, sizeof text, &error),
+                   SPLAT_ERROR_ARGUMENT, &error, "too long");
+}
+
 static void threads_do_not_change_a_byte(void **state)
 {
     (void)state;
@@ -431,6 +512,17 @@ static void bad_options_are_told(void **state)
     o = small_options(0);
     o.points = (splat_mesh_point_source)4;
     assert_int_equal(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT);
+    for (int way = 0; way < N_WAYS; way++) {
+        o = small_options(way);
+        if (o.method == SPLAT_MESH_POISSON) continue;
+        o.surface = SPLAT_MESH_CLOSED;
+        assert_failure(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT, &error,
+                       "`surface` closed needs `method` poisson; a mesh of tsdf");
+        o = small_options(way);
+        o.collider_faces = 1000;
+        assert_failure(extract(context, "sphere.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_ARGUMENT, &error,
+                       "`collider` needs `method` poisson");
+    }
     write_discs("empty.ply", 0, center, 0, 0);
     o = small_options(0);
     assert_int_equal(extract(context, "empty.ply", &o, "out/no.ply", info, &error), SPLAT_ERROR_FORMAT);
@@ -558,6 +650,9 @@ int main(void)
         cmocka_unit_test(density_reaches_beyond_the_box),
         cmocka_unit_test(points_are_thinned_and_met),
         cmocka_unit_test(unsupported_surface_is_trimmed),
+        cmocka_unit_test(closed_meshes_are_watertight),
+        cmocka_unit_test(colliders_are_closed_and_before_the_surface),
+        cmocka_unit_test(colliders_have_names_of_their_own),
         cmocka_unit_test(threads_do_not_change_a_byte), /* reads what the first one wrote */
         cmocka_unit_test(points_choose_the_depth),
         cmocka_unit_test(each_level_has_its_mesh),

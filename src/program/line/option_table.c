@@ -75,6 +75,7 @@ static const char strategies_help[] = "density control; auto: few for fewer than
 #define LINE_SAMPLE_DISTORTION(at, ...) WORD(at, splat_sample_distortion, SPLAT_WORDS_SAMPLE_DISTORTION)
 #define LINE_MESH_METHOD(at, ...) WORD(at, splat_mesh_method, SPLAT_WORDS_MESH_METHOD)
 #define LINE_MESH_POINT_SOURCE(at, ...) WORD(at, splat_mesh_point_source, SPLAT_WORDS_MESH_POINT_SOURCE)
+#define LINE_MESH_SURFACE(at, ...) WORD(at, splat_mesh_surface, SPLAT_WORDS_MESH_SURFACE)
 #define LINE_TEXTURE_BAKE(at, ...) WORD(at, splat_texture_bake, SPLAT_WORDS_TEXTURE_BAKE)
 #define LINE_MATCHER(at, ...) WORD(at, splat_matcher, SPLAT_WORDS_MATCHER)
 #define LINE_MAPPER(at, ...) WORD(at, splat_mapper, SPLAT_WORDS_MAPPER)

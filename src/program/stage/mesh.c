@@ -131,6 +131,9 @@ static void tell_without_effect(const splat_line *line, const splat_mesh_extract
                                  : " with `method poisson` `points level`";
     for (size_t i = 0; i < sizeof limited / sizeof limited[0]; i++)
         if (!(limited[i].ways & way)) splat_stage_tell_unused(line, limited[i].option, name);
+    static const char *const trims[] = {"density_quantile", "support_trim", "unseen_rim"};
+    for (size_t i = 0; options->surface == SPLAT_MESH_CLOSED && i < sizeof trims / sizeof trims[0]; i++)
+        splat_stage_tell_unused(line, trims[i], " with `surface closed`");
 }
 
 splat_status splat_stage_read_box(const splat_line *line, bool *has_box, double low[3], double high[3],
@@ -292,6 +295,18 @@ static double percent(uint64_t n, uint64_t all)
     return all ? 100 * (double)n / (double)all : 0;
 }
 
+/* Says the paths of a mesh, or of its collider. */
+static void say_paths(const splat_talk *talk, const mesh_paths *paths, size_t mesh, bool are_colliders)
+{
+    char text[SPLAT_STAGE_PATH];
+    splat_error unread;
+    for (size_t i = 0; i < paths->n_each; i++) {
+        const char *path = paths->path[mesh * paths->n_each + i];
+        if (are_colliders && splat_mesh_collider_path(path, text, sizeof text, &unread) != SPLAT_OK) continue;
+        splat_say(talk, "  %s", are_colliders ? text : path);
+    }
+}
+
 static void say_mesh(const splat_talk *talk, const splat_mesh_extract_info *info, const mesh_paths *paths, size_t mesh)
 {
     if (info->n_gaussians) splat_say(talk, "%zu opaque Gaussian%s", info->n_gaussians, splat_plural(info->n_gaussians));
@@ -314,7 +329,10 @@ static void say_mesh(const splat_talk *talk, const splat_mesh_extract_info *info
         splat_say(talk, "of %.3g pixels that views confirm %.2f %% have mesh before them, %.2f %% none",
                   (double)info->n_trusted, percent(info->n_violated, info->n_trusted),
                   percent(info->n_missing, info->n_trusted));
-    for (size_t i = 0; i < paths->n_each; i++) splat_say(talk, "  %s", paths->path[mesh * paths->n_each + i]);
+    say_paths(talk, paths, mesh, false);
+    if (!info->n_collider_faces) return;
+    splat_say(talk, "a collider of %zu faces", info->n_collider_faces);
+    say_paths(talk, paths, mesh, true);
 }
 
 /* Twice the shares that good meshes of photos have. */

@@ -7,6 +7,7 @@
 #include "model/model.h"
 #include "scene/scene.h"
 #include "surface/extract/extract_checks.h"
+#include "surface/extract/extract_collider.h"
 #include "surface/extract/extract_density.h"
 #include "surface/extract/extract_free.h"
 #include "surface/extract/extract_fusion.h"
@@ -41,10 +42,12 @@ static splat_status project(const splat_extraction *e, const splat_surface_point
     return splat_mesh_project(mesh, points->positions, points->colors, points->n, &options, NULL, error);
 }
 
+/* Vertices of a closed mesh stay apart: where two fall together, a merge could open it. */
 static splat_status clean(const splat_extraction *e, splat_mesh *mesh, splat_error *error)
 {
     splat_mesh_clean_options options;
     splat_mesh_clean_options_init(&options);
+    if (e->options->surface == SPLAT_MESH_CLOSED) options.merge_distance = -1;
     options.min_component_faces = e->options->min_component_faces;
     options.threads = e->threads;
     SPLAT_TRY(splat_surface_go_on(e->options, "cleaning", 0, error));
@@ -120,21 +123,46 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
     return splat_extract_check(e, points, mesh, info, error);
 }
 
+#define PATH_SIZE 4096
+
+static splat_status write(const splat_extraction *e, const splat_mesh *mesh, const char *path, splat_error *error)
+{
+    splat_mesh_write_options format;
+    splat_mesh_write_options_init(&format);
+    splat_scene_up(e->scene, format.up);
+    SPLAT_TRY(splat_folder_create_for(path, error));
+    return splat_mesh_write_as(path, mesh, &format, error);
+}
+
 static splat_status finish_and_write(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
                                      const char *const *paths, size_t n_paths, splat_mesh_extract_info *info,
                                      splat_error *error)
 {
     SPLAT_TRY(finish(e, points, mesh, info, error));
     SPLAT_TRY(splat_surface_go_on(e->options, "writing", 0, error));
-    splat_mesh_write_options format;
-    splat_mesh_write_options_init(&format);
-    splat_scene_up(e->scene, format.up);
     for (size_t i = 0; i < n_paths; i++) {
-        SPLAT_TRY(splat_folder_create_for(paths[i], error));
-        SPLAT_TRY(splat_mesh_write_as(paths[i], mesh, &format, error));
+        SPLAT_TRY(write(e, mesh, paths[i], error));
         SPLAT_TRY(splat_model_save_dome(e->model, paths[i], error));
     }
     return SPLAT_OK;
+}
+
+/* mesh: from the points, by an octree of `depth` levels. */
+static splat_status write_collider(const splat_extraction *e, const splat_surface_points *points, int depth,
+                                   const splat_mesh *mesh, const char *const *paths, size_t n_paths,
+                                   splat_mesh_extract_info *info, splat_error *error)
+{
+    splat_mesh collider = {0};
+    char path[PATH_SIZE];
+    if (e->options->collider_faces == 0) return SPLAT_OK;
+    splat_status status = splat_extract_collider(e, points, depth, mesh, &collider, error);
+    info->n_collider_faces = collider.n_faces;
+    for (size_t i = 0; i < n_paths && status == SPLAT_OK; i++) {
+        status = splat_mesh_collider_path(paths[i], path, sizeof path, error);
+        if (status == SPLAT_OK) status = write(e, &collider, path, error);
+    }
+    splat_mesh_free(&collider);
+    return status;
 }
 
 static splat_status remove_free_points(const splat_extraction *e, splat_surface_points *points, splat_error *error)
@@ -165,12 +193,15 @@ static splat_status extract_points(splat_extraction *e, const char *const *paths
     e->space = &space;
     for (size_t i = 0; i < n; i++) {
         splat_mesh mesh = {0};
+        const char *const *own = paths + i * n_paths;
+        int depth = 0;
         info[i].n_gaussians = n_opaque;
         if (status == SPLAT_OK) status = remove_free_points(e, &points[i], error);
-        if (status == SPLAT_OK) status = splat_extract_poisson(e, &points[i], &mesh, error);
+        if (status == SPLAT_OK) status = splat_extract_poisson(e, &points[i], &mesh, &depth, error);
         info[i].n_points = points[i].n;
+        if (status == SPLAT_OK) status = finish_and_write(e, &points[i], &mesh, own, n_paths, &info[i], error);
         if (status == SPLAT_OK)
-            status = finish_and_write(e, &points[i], &mesh, paths + i * n_paths, n_paths, &info[i], error);
+            status = write_collider(e, &points[i], depth, &mesh, own, n_paths, &info[i], error);
         splat_surface_points_free(&points[i]);
         splat_mesh_free(&mesh);
     }
@@ -327,11 +358,15 @@ static splat_status check_memory(const splat_scene *scene, const splat_model *mo
 /* ---------------------------------------------------------------- all of it */
 
 /* Before the work, which takes minutes. */
-static splat_status check_outputs(const char *const *paths, size_t n, splat_error *error)
+static splat_status check_outputs(const char *const *paths, size_t n, bool has_collider, splat_error *error)
 {
+    char collider[PATH_SIZE];
     for (size_t i = 0; i < n; i++) {
         SPLAT_TRY(splat_folder_create_for(paths[i], error));
         SPLAT_TRY(splat_save_check(paths[i], error));
+        if (!has_collider) continue;
+        SPLAT_TRY(splat_mesh_collider_path(paths[i], collider, sizeof collider, error));
+        SPLAT_TRY(splat_save_check(collider, error));
     }
     return SPLAT_OK;
 }
@@ -345,7 +380,7 @@ splat_status splat_mesh_extract(splat_context *context, splat_scene *scene, spla
     SPLAT_TRY(splat_options_take(&own, options, "splat_mesh_extract_options", error));
     options = &own;
     SPLAT_TRY(splat_mesh_extract_options_check(options, error));
-    SPLAT_TRY(check_outputs(paths, n_paths * splat_mesh_extract_count(options), error));
+    SPLAT_TRY(check_outputs(paths, n_paths * splat_mesh_extract_count(options), options->collider_faces > 0, error));
     memset(info, 0, splat_mesh_extract_count(options) * sizeof *info);
     if (scene->dataset.n_train < 2)
         return splat_fail(error, SPLAT_ERROR_FORMAT, "a surface needs at least two training views; the scene has %zu",

@@ -140,6 +140,34 @@ static bool is_wrong(const face_sight *s, bool knows_surface)
     return n_wrong >= LEAST_PIXELS && n_wrong > s->n_right && (knows_surface || s->is_shared);
 }
 
+/* Faces of a closed mesh go by pieces. Writes keep of every face. */
+static splat_status judge_pieces(const free_look *look, uint8_t *keep, size_t *n_gone, splat_error *error)
+{
+    const size_t n = look->mesh->n_faces;
+    size_t n_pieces = 0;
+    uint32_t *pieces = malloc((n + 1) * sizeof *pieces);
+    face_sight *sums = calloc(n + 1, sizeof *sums); /* as many pieces as there may be */
+    splat_status status = pieces && sums ? splat_mesh_components(look->mesh, look->e->threads, pieces, &n_pieces, error)
+                                         : splat_fail(error, SPLAT_ERROR_MEMORY,
+                                                      "no memory to compare %zu faces with free space", n);
+    for (size_t i = 0; i < (status == SPLAT_OK ? n : 0); i++) {
+        face_sight *sum = &sums[pieces[i]];
+        const face_sight *face = &look->sights[i];
+        sum->n_right += face->n_right;
+        sum->n_through += face->n_through;
+        sum->n_back += face->n_back;
+        sum->n_silent_back += face->n_silent_back;
+        sum->is_shared |= face->is_shared;
+    }
+    for (size_t i = 0; i < (status == SPLAT_OK ? n : 0); i++) {
+        keep[i] = !is_wrong(&sums[pieces[i]], look->e->space->knows_surface);
+        *n_gone += !keep[i];
+    }
+    free(pieces);
+    free(sums);
+    return status;
+}
+
 /* Writes keep of every face; returns how many go. near: [vertices], 0. */
 static size_t judge(const free_look *look, uint8_t *near, uint8_t *keep)
 {
@@ -166,7 +194,11 @@ static splat_status drop(free_look *look, splat_mesh *mesh, size_t *n_gone, spla
                               ? look_at(look, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare %zu faces with free space",
                                            mesh->n_faces);
-    if (status == SPLAT_OK && (*n_gone = judge(look, near, keep)) > 0) {
+    if (status == SPLAT_OK && look->e->options->surface == SPLAT_MESH_CLOSED)
+        status = judge_pieces(look, keep, n_gone, error);
+    else if (status == SPLAT_OK)
+        *n_gone = judge(look, near, keep);
+    if (status == SPLAT_OK && *n_gone > 0) {
         splat_mesh_keep_faces(mesh, keep, look->e->threads);
         status = splat_mesh_remove_unreferenced(mesh, look->e->threads, &n_unused, error);
     }

@@ -105,22 +105,73 @@ static bool tell_support(void *user, double fraction)
     return !o->progress || o->progress(o->progress_user, "trimming", fraction);
 }
 
+/* Finds the vertices with points near: is_near[vertices]. */
+static splat_status find_near(const splat_extraction *e, const splat_poisson_points *points, double reach, double cell,
+                              const splat_mesh *mesh, uint8_t *is_near, splat_error *error)
+{
+    splat_mesh_extract_options user = *e->options;
+    splat_mesh_support_options support = {.reach = reach, .cell = cell, .threads = e->threads,
+                                          .progress = tell_support, .progress_user = &user};
+    return splat_mesh_support(mesh, points->positions, points->n, &support, is_near, error);
+}
+
 /* Removes surface that the solver had to invent. */
 static splat_status trim(const splat_extraction *e, const splat_poisson_points *points, const float *density,
                          double cell, splat_mesh *mesh, splat_error *error)
 {
-    splat_mesh_extract_options user = *e->options;
-    splat_mesh_support_options support = {.reach = user.support_trim, .cell = cell, .threads = e->threads,
-                                          .progress = tell_support, .progress_user = &user};
+    const double reach = e->options->support_trim;
     uint8_t *keep = malloc(mesh->n_vertices + 1);
     if (!keep) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to trim %zu vertices", mesh->n_vertices);
     memset(keep, 1, mesh->n_vertices);
-    splat_status status = SPLAT_OK;
-    if (user.support_trim > 0)
-        status = splat_mesh_support(mesh, points->positions, points->n, &support, keep, error);
+    splat_status status = reach > 0 ? find_near(e, points, reach, cell, mesh, keep, error) : SPLAT_OK;
     if (status == SPLAT_OK)
-        status = drop_thin(mesh->n_vertices, density, user.density_quantile, keep, error);
+        status = drop_thin(mesh->n_vertices, density, e->options->density_quantile, keep, error);
     if (status == SPLAT_OK) status = splat_mesh_keep_vertices(mesh, keep, e->threads, error);
+    free(keep);
+    return status;
+}
+
+#define CLOSED_REACH 1.5 /* cells or spacings */
+#define LEAST_NEAR 0.1   /* of the corners of a piece's faces: have points near */
+
+/* keep[n_faces]: 0 for faces of pieces that hardly have points near. The piece with the most corners near stays.
+ * counts: [pieces], 0. */
+static void choose_pieces(const splat_mesh *mesh, const uint32_t *pieces, const uint8_t *is_near, size_t (*counts)[2],
+                          uint8_t *keep)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < mesh->n_faces; i++) {
+        const uint32_t *f = mesh->faces + 3 * i;
+        counts[pieces[i]][0] += 3;
+        counts[pieces[i]][1] += (size_t)(is_near[f[0]] + is_near[f[1]] + is_near[f[2]]);
+        if (counts[pieces[i]][1] > counts[most][1]) most = pieces[i];
+    }
+    for (size_t i = 0; i < mesh->n_faces; i++) {
+        const size_t *count = counts[pieces[i]];
+        keep[i] = pieces[i] == most || (double)count[1] >= LEAST_NEAR * (double)count[0];
+    }
+}
+
+/* Removes the pieces of a closed mesh that the solver had to invent. */
+static splat_status drop_pieces(const splat_extraction *e, const splat_poisson_points *points, double cell,
+                                splat_mesh *mesh, splat_error *error)
+{
+    size_t n = mesh->n_faces, n_pieces = 0, n_unused = 0;
+    size_t (*counts)[2] = calloc(n + 1, sizeof *counts); /* a piece's corners: all, those with points near */
+    uint32_t *pieces = malloc((n + 1) * sizeof *pieces);
+    uint8_t *is_near = malloc(mesh->n_vertices + 1), *keep = malloc(n + 1);
+    splat_status status = counts && pieces && is_near && keep
+                              ? splat_mesh_components(mesh, e->threads, pieces, &n_pieces, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look at %zu faces", n);
+    if (status == SPLAT_OK) status = find_near(e, points, CLOSED_REACH, cell, mesh, is_near, error);
+    if (status == SPLAT_OK) {
+        choose_pieces(mesh, pieces, is_near, counts, keep);
+        splat_mesh_keep_faces(mesh, keep, e->threads);
+        status = splat_mesh_remove_unreferenced(mesh, e->threads, &n_unused, error);
+    }
+    free(counts);
+    free(pieces);
+    free(is_near);
     free(keep);
     return status;
 }
@@ -144,29 +195,39 @@ static bool tell_poisson(void *user, const char *stage, double fraction)
     return !o->progress || o->progress(o->progress_user, "reconstructing", fraction);
 }
 
-static splat_status reconstruct(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
-                                splat_error *error)
+splat_status splat_extract_reconstruct(const splat_extraction *e, const splat_surface_points *points, int depth,
+                                       bool is_closed, splat_mesh *mesh, double *cell, splat_error *error)
 {
-    const splat_mesh_extract_options *o = e->options;
     splat_poisson_options options;
     splat_poisson_points input = {points->n, points->positions, points->normals, points->colors, points->weights};
-    splat_mesh_extract_options user = *o;
+    splat_mesh_extract_options user = *e->options;
     float *density = NULL;
     splat_poisson_options_default(&options);
-    options.depth = e->most_depth;
-    if (o->poisson_depth == 0) {
-        SPLAT_TRY(splat_extract_depth(points, e->most_depth, e->threads, &options.depth, error));
-        splat_log(e->model->context, SPLAT_LOG_NOTICE, "Poisson: depth %d for %zu points", options.depth, points->n);
-    }
+    options.depth = depth;
+    options.close_sides = is_closed;
     options.threads = e->threads;
     options.memory_limit_bytes = e->octree_bytes;
     options.progress = tell_poisson;
     options.progress_user = &user;
     splat_poisson_report report;
     SPLAT_TRY(splat_poisson_reconstruct(&input, &options, mesh, &density, &report, error));
-    splat_status status = trim(e, &input, density, report.cell, mesh, error);
+    *cell = report.cell;
+    splat_status status = is_closed ? drop_pieces(e, &input, report.cell, mesh, error)
+                                    : trim(e, &input, density, report.cell, mesh, error);
     free(density);
+    if (status != SPLAT_OK) splat_mesh_free(mesh);
     return status;
+}
+
+/* The depth that the options name, or that the points deserve. */
+static splat_status choose_depth(const splat_extraction *e, const splat_surface_points *points, int *depth,
+                                 splat_error *error)
+{
+    *depth = e->most_depth;
+    if (e->options->poisson_depth) return SPLAT_OK;
+    SPLAT_TRY(splat_extract_depth(points, e->most_depth, e->threads, depth, error));
+    splat_log(e->model->context, SPLAT_LOG_NOTICE, "Poisson: depth %d for %zu points", *depth, points->n);
+    return SPLAT_OK;
 }
 
 /* ---------------------------------------------------------------- points */
@@ -231,11 +292,12 @@ static splat_status drop_outliers(const splat_extraction *e, splat_surface_point
 }
 
 splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_points *points, splat_mesh *mesh,
-                                   splat_error *error)
+                                   int *depth, splat_error *error)
 {
     const splat_mesh_extract_options *o = e->options;
+    const bool is_closed = o->surface == SPLAT_MESH_CLOSED;
     size_t n = points->n;
-    double low[3], high[3];
+    double cell, low[3], high[3];
     if (n < LEAST_POINTS)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,
                           "the views show only %zu points of a surface, and a mesh needs %d; train longer, take larger "
@@ -249,8 +311,10 @@ splat_status splat_extract_poisson(const splat_extraction *e, splat_surface_poin
     SPLAT_TRY(find_domain(points, low, high, error));
     SPLAT_TRY(keep_inside(points, low, high, e->threads, error));
     SPLAT_TRY(drop_outliers(e, points, error));
-    SPLAT_TRY(reconstruct(e, points, mesh, error));
-    splat_status status = o->has_bbox ? crop(mesh, o->bbox_low, o->bbox_high, e->threads, error) : SPLAT_OK;
+    SPLAT_TRY(choose_depth(e, points, depth, error));
+    SPLAT_TRY(splat_extract_reconstruct(e, points, *depth, is_closed, mesh, &cell, error));
+    if (!o->has_bbox || is_closed) return SPLAT_OK; /* a cut would open it */
+    splat_status status = crop(mesh, o->bbox_low, o->bbox_high, e->threads, error);
     if (status != SPLAT_OK) splat_mesh_free(mesh);
     return status;
 }

@@ -13,8 +13,13 @@
 splat_status splat_extract_depth(const splat_surface_points *points, int most, int threads, int *depth,
                                  splat_error *error);
 
-/* Overwrites *mesh. Of the points only those that were used stay. */
+/* Overwrites *mesh. Of the points only those that were used stay. *depth: levels of the octree. */
 splat_status splat_extract_poisson(const splat_extraction *extraction, splat_surface_points *points, splat_mesh *mesh,
-                                   splat_error *error);
+                                   int *depth, splat_error *error);
+/* The surface of points that have been chosen, with an octree of `depth` levels: open, without what has no points near;
+ * or closed, without whole pieces that hardly have points near. Overwrites *mesh. *cell: side of the finest cells,
+ * scene units. Errors: those of splat_poisson_reconstruct and splat_mesh_support. */
+splat_status splat_extract_reconstruct(const splat_extraction *extraction, const splat_surface_points *points,
+                                       int depth, bool is_closed, splat_mesh *mesh, double *cell, splat_error *error);
 
 #endif

@@ -41,8 +41,9 @@ splat_status splat_extract_drop_invisible(const splat_extraction *e, splat_mesh 
     const splat_mesh_extract_options *o = e->options;
     size_t n_views = e->scene->dataset.n_train, step = (n_views + MOST_VIEWS - 1) / MOST_VIEWS, n = 0;
     size_t before = mesh->n_faces;
+    bool has_rim = o->unseen_rim >= 0 && o->surface != SPLAT_MESH_CLOSED;
     *n_faces = 0;
-    if (!(o->least_seen > 0) && o->unseen_rim < 0) return SPLAT_OK;
+    if (!(o->least_seen > 0) && !has_rim) return SPLAT_OK;
     SPLAT_TRY(splat_surface_go_on(o, "looking for what no view sees", 0, error));
     splat_camera *cameras = malloc((n_views + 1) * sizeof *cameras);
     if (!cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", n_views);
@@ -50,7 +51,7 @@ splat_status splat_extract_drop_invisible(const splat_extraction *e, splat_mesh 
     splat_mesh_visibility_options options;
     splat_mesh_visibility_options_init(&options);
     options.least_share = o->least_seen;
-    options.rim = o->unseen_rim < 0 ? SIZE_MAX : (size_t)o->unseen_rim;
+    options.rim = has_rim ? (size_t)o->unseen_rim : SIZE_MAX;
     options.near = fmaxf(fminf(options.near, SEEN_NEAR * e->scene->dataset.extent), 1e-6f);
     options.threads = e->threads;
     looking_views views = {e->scene, cameras, step};

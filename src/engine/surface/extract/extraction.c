@@ -16,6 +16,8 @@
     SPLAT_ROW_CHOICE(type, name, field, splat_mesh_method, SPLAT_WORDS_MESH_METHOD)
 #define SPLAT_ROW_MESH_POINT_SOURCE(type, name, field)                                                                 \
     SPLAT_ROW_CHOICE(type, name, field, splat_mesh_point_source, SPLAT_WORDS_MESH_POINT_SOURCE)
+#define SPLAT_ROW_MESH_SURFACE(type, name, field)                                                                      \
+    SPLAT_ROW_CHOICE(type, name, field, splat_mesh_surface, SPLAT_WORDS_MESH_SURFACE)
 
 static const splat_option rows[] = {
 #define SPLAT_OPTION(field, kind, start, range)                                                                        \
@@ -75,6 +77,12 @@ splat_status splat_mesh_extract_options_check(const splat_mesh_extract_options *
     o = &own;
     SPLAT_TRY(splat_option_check_all(&table, o, error));
     if (has_levels(o)) SPLAT_TRY(check_levels(o, error));
+    if (o->surface == SPLAT_MESH_CLOSED && o->method != SPLAT_MESH_POISSON)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "`surface` closed needs `method` poisson; a mesh of %s ends where the views end",
+                          o->method == SPLAT_MESH_TSDF ? "tsdf" : "marching_cubes");
+    if (o->collider_faces && o->method != SPLAT_MESH_POISSON)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`collider` needs `method` poisson, which closes a surface");
     for (int k = 0; k < 3; k++)
         if (o->has_bbox && !(o->bbox_low[k] < o->bbox_high[k]))
             return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the box is empty: bboxmin must be below bboxmax");
