@@ -1,29 +1,11 @@
 /* Floaters: Gaussians of a splat in free space. */
 #include "base/context.h"
 #include "base/options.h"
-#include "model/clean.h"
 #include "model/model.h"
 #include "surface/extract/free_space.h"
 #include "surface/extract/view_agreement.h"
 
-#include <stdlib.h>
-
 #define BEFORE 0.1f /* of the depth: Gaussians of a surface lie around it */
-
-/* keep: [n], positions: [n][3]; scratch of the caller. */
-static splat_status remove_found(splat_model *model, const splat_free_space *space, float *positions, uint8_t *keep,
-                                 size_t *n_removed, splat_error *error)
-{
-    size_t n = model->gaussians.n;
-    SPLAT_TRY(splat_backend_download(model->backend, positions, model->gaussians.p.means, 3 * n * sizeof *positions,
-                                     error));
-    splat_free_space_find(space, SPLAT_FREE_BY_ALL, positions, n, BEFORE, model->context->threads, keep, n_removed);
-    if (*n_removed == n) {
-        *n_removed = 0;
-        return splat_fail(error, SPLAT_ERROR_NUMERIC, "all Gaussians would be floaters; is it a splat of this scene?");
-    }
-    return splat_model_keep(model, keep, error);
-}
 
 /* Finds the space that views of the splat look through. */
 static splat_status find_space(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
@@ -47,20 +29,15 @@ splat_status splat_model_remove_floaters(splat_scene *scene, splat_model *model,
 {
     splat_mesh_extract_options own;
     splat_free_space space;
-    size_t n = model->gaussians.n;
     *n_removed = 0;
     splat_mesh_extract_options_init(&own);
     if (options) SPLAT_TRY(splat_options_take(&own, options, "splat_mesh_extract_options", error));
     SPLAT_TRY(splat_mesh_extract_options_check(&own, error));
-    if (n == 0) return SPLAT_OK;
+    if (model->gaussians.n == 0) return SPLAT_OK;
     SPLAT_TRY(find_space(scene, model, &own, &space, error));
-    float *positions = malloc(3 * n * sizeof *positions);
-    uint8_t *keep = malloc(n);
-    splat_status status = positions && keep
-                              ? remove_found(model, &space, positions, keep, n_removed, error)
-                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look at %zu Gaussians", n);
-    free(positions);
-    free(keep);
+    splat_status status = splat_free_space_remove_gaussians(
+        &space, SPLAT_FREE_BY_ALL, BEFORE, "all Gaussians would be floaters; is it a splat of this scene?", model,
+        n_removed, error);
     splat_free_space_free(&space);
     return status;
 }

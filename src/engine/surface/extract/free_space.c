@@ -4,6 +4,8 @@
 #include "base/context.h"
 #include "base/select.h"
 #include "math/camera.h"
+#include "model/clean.h"
+#include "model/model.h"
 #include "surface/extract/surface_views.h"
 
 #include <stdlib.h>
@@ -291,4 +293,38 @@ splat_status splat_free_space_remove_points(const splat_free_space *space, splat
     if (*n_found) splat_surface_points_keep(points, keep, threads);
     free(keep);
     return SPLAT_OK;
+}
+
+/* positions: [n][3], keep: [n]; scratch. */
+static splat_status find_gaussians(const splat_free_space *space, splat_free_witness witness, float tolerance,
+                                   const splat_model *model, float *positions, uint8_t *keep, size_t *n_found,
+                                   splat_error *error)
+{
+    const size_t n = model->gaussians.n;
+    SPLAT_TRY(splat_backend_download(model->backend, positions, model->gaussians.p.means, 3 * n * sizeof *positions,
+                                     error));
+    splat_free_space_find(space, witness, positions, n, tolerance, model->context->threads, keep, n_found);
+    return SPLAT_OK;
+}
+
+splat_status splat_free_space_remove_gaussians(const splat_free_space *space, splat_free_witness witness,
+                                               float tolerance, const char *all_found, splat_model *model,
+                                               size_t *n_found, splat_error *error)
+{
+    const size_t n = model->gaussians.n;
+    *n_found = 0;
+    if (space->n == 0 || n == 0) return SPLAT_OK;
+    float *positions = malloc(3 * n * sizeof *positions);
+    uint8_t *keep = malloc(n);
+    splat_status status = positions && keep
+                              ? find_gaussians(space, witness, tolerance, model, positions, keep, n_found, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look at %zu Gaussians", n);
+    if (status == SPLAT_OK && *n_found == n) {
+        *n_found = 0;
+        status = splat_fail(error, SPLAT_ERROR_NUMERIC, "%s", all_found);
+    }
+    if (status == SPLAT_OK && *n_found) status = splat_model_keep(model, keep, error);
+    free(positions);
+    free(keep);
+    return status;
 }

@@ -59,6 +59,11 @@ void splat_free_space_find(const splat_free_space *space, splat_free_witness wit
 splat_status splat_free_space_remove_points(const splat_free_space *space, splat_free_witness witness,
                                             splat_surface_points *points, int threads, size_t *n_found,
                                             splat_error *error);
+/* Removes such Gaussians. *n_found: the number. Errors: MEMORY; NUMERIC with the text `all_found` if none would stay,
+ * and then the model is as before. */
+splat_status splat_free_space_remove_gaussians(const splat_free_space *space, splat_free_witness witness,
+                                               float tolerance, const char *all_found, splat_model *model,
+                                               size_t *n_found, splat_error *error);
 
 /* ---------------------------------------------------------------- depths in 16 bits */
 

@@ -3,47 +3,23 @@
 
 #include "base/context.h"
 #include "math/camera.h"
-#include "model/clean.h"
 #include "model/model.h"
 #include "surface/extract/free_space.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-/* keep: [n], positions: [n][3]; scratch of the caller. */
-static splat_status remove_found(const splat_free_space *space, splat_model *model, float *positions, uint8_t *keep,
-                                 size_t *n_removed, splat_error *error)
-{
-    size_t n = model->gaussians.n, n_found;
-    SPLAT_TRY(splat_backend_download(model->backend, positions, model->gaussians.p.means, 3 * n * sizeof *positions,
-                                     error));
-    splat_free_space_find(space, SPLAT_FREE_BY_SKY, positions, n, SPLAT_FREE_TOLERANCE, model->context->threads, keep,
-                          &n_found);
-    if (n_found == 0) return SPLAT_OK;
-    if (n_found == n)
-        return splat_fail(error, SPLAT_ERROR_NUMERIC,
-                          "all Gaussians stand before the sky of the photos; say `sky none` if it is none");
-    *n_removed = n_found;
-    return splat_model_keep(model, keep, error);
-}
 
 splat_status splat_model_remove_before_sky(splat_scene *scene, splat_model *model, size_t *n_removed,
                                            splat_error *error)
 {
     const splat_sky *sky;
-    size_t n = model->gaussians.n;
     *n_removed = 0;
     SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
-    if (!sky->is_found || n == 0) return SPLAT_OK;
+    if (!sky->is_found || model->gaussians.n == 0) return SPLAT_OK;
     splat_free_space space;
     SPLAT_TRY(splat_free_space_from_sky(scene, sky, &space, error));
-    float *positions = malloc(3 * n * sizeof *positions);
-    uint8_t *keep = malloc(n);
-    splat_status status = positions && keep
-                              ? remove_found(&space, model, positions, keep, n_removed, error)
-                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look at %zu Gaussians", n);
-    free(positions);
-    free(keep);
+    splat_status status = splat_free_space_remove_gaussians(
+        &space, SPLAT_FREE_BY_SKY, SPLAT_FREE_TOLERANCE,
+        "all Gaussians stand before the sky of the photos; say `sky none` if it is none", model, n_removed, error);
     splat_free_space_free(&space);
     return status;
 }
