@@ -1,22 +1,17 @@
-/* The mesh as training views see it, compared with their free space. Each thread draws whole views by itself. */
+/* The mesh as training views see it, compared with their free space. */
 #include "surface/extract/extract_free.h"
 
-#include "math/camera.h"
 #include "mesh/mesh_clean_vertices.h"
-#include "mesh/mesh_raster.h"
-#include "scene/scene.h"
+#include "surface/extract/extract_drawn.h"
 #include "surface/extract/free_space.h"
-#include "surface/extract/surface_views.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DRAWN_PIXELS 1e6 /* of a picture */
-#define MOST_THREADS 16  /* each draws a mesh, and that takes memory */
 #define ROUNDS 2
 #define LEAST_PIXELS 4u
-#define NEAR_PART 0.002f /* of the extent: nearer surface is not drawn */
 
 /* The pixels of a face in all views. */
 typedef struct face_sight {
@@ -24,15 +19,6 @@ typedef struct face_sight {
     uint32_t first_view; /* that looks through the face, + 1 */
     uint32_t is_shared;  /* 1: another one does as well */
 } face_sight;
-
-/* A view at work. */
-typedef struct drawn_view {
-    uint32_t *faces;
-    float *depth;
-    uint8_t *front, *kept;
-    splat_status status;
-    splat_error error;
-} drawn_view;
 
 typedef struct free_look {
     const splat_extraction *e;
@@ -56,81 +42,27 @@ static void count_through(face_sight *sight, uint32_t view)
 }
 
 /* One pixel. */
-static void look_at_pixel(const free_look *look, const drawn_view *d, size_t i, const splat_free_view *view,
-                          uint16_t code, uint32_t number)
+static void look_at_pixel(const free_look *look, const splat_drawn_view *d, size_t i, const splat_free_view *view)
 {
+    const uint16_t code = view->codes[splat_free_pixel(view, &d->camera, i)];
     const float free_depth = splat_free_depth(code);
     face_sight *sight = &look->sights[d->faces[i] - 1];
     const float z = d->depth[i];
     const float least = (1 - splat_free_error(view, z, SPLAT_FREE_TOLERANCE)) * free_depth;
     if (splat_free_is_open(code) && z < least)
-        count_through(sight, number);
+        count_through(sight, (uint32_t)d->number);
     else if (d->front[i] || !look->e->space->knows_surface)
         count(&sight->n_right);
     else
         count(free_depth > 0 ? &sight->n_back : &sight->n_silent_back);
 }
 
-static splat_status draw(const free_look *look, size_t number, drawn_view *d, splat_error *error)
+static void look_at(void *user, const splat_drawn_view *d)
 {
-    splat_scene *scene = look->e->scene;
-    const uint32_t index = scene->dataset.train[number];
-    const splat_free_view *view = &look->e->space->views[number];
-    const splat_camera camera = splat_surface_camera_within(scene, number, DRAWN_PIXELS);
-    const bool has_mask = scene->dataset.views[index].has_mask;
-    const splat_mesh_raster_options raster = {fmaxf(fminf(0.01f, NEAR_PART * scene->dataset.extent), 1e-6f), 1};
-    const splat_mesh_raster_maps maps = {.faces = d->faces, .depth = d->depth, .front = d->front};
-    SPLAT_TRY(splat_mesh_rasterize(look->mesh, &camera, &raster, &maps, error));
-    if (has_mask) SPLAT_TRY(splat_scene_read_mask(scene, index, camera.width, camera.height, d->kept, error));
-    for (size_t i = 0; i < splat_camera_pixels(&camera); i++) {
-        if (!d->faces[i] || (has_mask && !d->kept[i])) continue;
-        uint16_t code = view->codes[splat_free_pixel(view, &camera, i)];
-        look_at_pixel(look, d, i, view, code, (uint32_t)number);
-    }
-    return SPLAT_OK;
-}
-
-static bool make_room(const free_look *look, drawn_view *d)
-{
-    size_t n = 1;
-    for (size_t i = 0; i < look->e->space->n; i++) {
-        splat_camera camera = splat_surface_camera_within(look->e->scene, i, DRAWN_PIXELS);
-        if (splat_camera_pixels(&camera) > n) n = splat_camera_pixels(&camera);
-    }
-    *d = (drawn_view){.faces = malloc(n * sizeof *d->faces), .depth = malloc(n * sizeof *d->depth), .front = malloc(n),
-                      .kept = malloc(n)};
-    return d->faces && d->depth && d->front && d->kept;
-}
-
-/* Draws the mesh in all training views. */
-static splat_status look_at(const free_look *look, splat_error *error)
-{
-    int n_drawn = look->e->threads < MOST_THREADS ? look->e->threads : MOST_THREADS;
-    drawn_view drawn[MOST_THREADS];
-    bool has_room = true;
-    splat_status status = SPLAT_OK;
-    size_t next = 0;
-    for (int k = 0; k < n_drawn; k++) has_room = make_room(look, &drawn[k]) && has_room;
-    if (!has_room)
-        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare a mesh with free space");
-#pragma omp parallel for schedule(static, 1) num_threads(n_drawn)
-    for (int k = 0; k < (has_room ? n_drawn : 0); k++)
-        for (;;) {
-            size_t number = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
-            if (number >= look->e->space->n || drawn[k].status != SPLAT_OK) break;
-            drawn[k].status = draw(look, number, &drawn[k], &drawn[k].error);
-        }
-    for (int k = 0; k < n_drawn; k++) {
-        if (status == SPLAT_OK && drawn[k].status != SPLAT_OK) {
-            status = drawn[k].status;
-            if (error) *error = drawn[k].error;
-        }
-        free(drawn[k].faces);
-        free(drawn[k].depth);
-        free(drawn[k].front);
-        free(drawn[k].kept);
-    }
-    return status;
+    const free_look *look = user;
+    for (size_t i = 0; i < splat_camera_pixels(&d->camera); i++)
+        if (d->faces[i] && (!d->kept || d->kept[i]))
+            look_at_pixel(look, d, i, &look->e->space->views[d->number]);
 }
 
 /* True if a face is wrong where it is seen. */
@@ -191,7 +123,7 @@ static splat_status drop(free_look *look, splat_mesh *mesh, size_t *n_gone, spla
     uint8_t *near = calloc(mesh->n_vertices + 1, 1), *keep = malloc(mesh->n_faces + 1);
     look->sights = calloc(mesh->n_faces + 1, sizeof *look->sights);
     splat_status status = near && keep && look->sights
-                              ? look_at(look, error)
+                              ? splat_extract_draw(look->e, mesh, DRAWN_PIXELS, look_at, look, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare %zu faces with free space",
                                            mesh->n_faces);
     if (status == SPLAT_OK && look->e->options->surface == SPLAT_MESH_CLOSED)
