@@ -6,6 +6,7 @@
 #include "sky_fixture.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* The share of the sky that is found, and the share of the rest that is taken for sky. */
 static void compare(const splat_sky *sky, double *found, double *false_share)
@@ -116,7 +117,7 @@ static void masks_of_a_folder_are_read(void **state)
     splat_scene *scene;
     splat_error error;
     const splat_sky *sky;
-    uint8_t mask[32 * 24], work[64 * 48], trusted[64 * 48];
+    uint8_t mask[32 * 24], *trusted;
     splat_sample_options_init(&sample);
     sample.width = 64;
     sample.height = 48;
@@ -133,9 +134,11 @@ static void masks_of_a_folder_are_read(void **state)
     ASSERT_OK(splat_scene_find_sky(scene, &sky, &error));
     assert_true(sky->is_found && fabs(sky->share - 0.125) < 0.01);
     assert_null(sky->masks[0].pixels);
-    assert_false(splat_sky_read_trusted(sky, 0, 64, 48, work, trusted));
-    assert_true(splat_sky_read_trusted(sky, 1, 64, 48, work, trusted));
+    ASSERT_OK(splat_sky_take_trusted(sky, 0, 64, 48, &trusted, &error));
+    assert_null(trusted);
+    ASSERT_OK(splat_sky_take_trusted(sky, 1, 64, 48, &trusted, &error));
     for (int i = 0; i < 64 * 48; i++) assert_int_equal(trusted[i], i / 64 < 24 - SPLAT_SKY_TRUST);
+    free(trusted);
     splat_scene_close(scene);
     options.sky = "nowhere";
     assert_failure(splat_scene_open(sky_context, &options, &scene, &error), SPLAT_ERROR_IO, &error, "`sky`");

@@ -18,10 +18,9 @@ void splat_sky_free(splat_sky *sky)
     free(sky);
 }
 
-bool splat_sky_read_trusted(const splat_sky *sky, size_t number, int width, int height, uint8_t *work, uint8_t *trusted)
+/* work: as large as trusted. */
+static void find_trusted(const splat_sky_mask *mask, int width, int height, uint8_t *work, uint8_t *trusted)
 {
-    const splat_sky_mask *mask = &sky->masks[number];
-    if (!mask->pixels) return false;
     for (int y = 0; y < height; y++) {
         const uint8_t *row = mask->pixels + (2 * (size_t)y + 1) * (size_t)mask->height / (2 * (size_t)height) *
                                                 (size_t)mask->width;
@@ -42,5 +41,22 @@ bool splat_sky_read_trusted(const splat_sky *sky, size_t number, int width, int 
                 to[(size_t)y * (size_t)width + (size_t)x] = least;
             }
     }
-    return true;
+}
+
+splat_status splat_sky_take_trusted(const splat_sky *sky, size_t number, int width, int height, uint8_t **trusted,
+                                    splat_error *error)
+{
+    const size_t n = (size_t)width * (size_t)height;
+    *trusted = NULL;
+    if (!sky->masks[number].pixels) return SPLAT_OK;
+    uint8_t *work = malloc(n), *found = malloc(n);
+    if (!work || !found) {
+        free(work);
+        free(found);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sky of a view");
+    }
+    find_trusted(&sky->masks[number], width, height, work, found);
+    free(work);
+    *trusted = found;
+    return SPLAT_OK;
 }

@@ -2,6 +2,8 @@
 #ifndef SPLAT_SCENE_SKY_MASKS_H
 #define SPLAT_SCENE_SKY_MASKS_H
 
+#include "base/error.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,10 +32,9 @@ typedef struct splat_sky {
 
 void splat_sky_free(splat_sky *sky);
 
-/* Writes the trusted sky of training photo `number` at another size: trusted[height][width] is 1 where the pixel and
- * the 24 pixels around it are sky, else 0. Returns false, and writes nothing, if the photo shows no sky. work: as
- * large as trusted. */
-bool splat_sky_read_trusted(const splat_sky *sky, size_t number, int width, int height, uint8_t *work,
-                            uint8_t *trusted);
+/* The trusted sky of training photo `number` at another size: (*trusted)[height][width] is 1 where the pixel and the 24
+ * pixels around it are sky, else 0. The caller frees it. NULL if the photo shows no sky. Errors: MEMORY. */
+splat_status splat_sky_take_trusted(const splat_sky *sky, size_t number, int width, int height, uint8_t **trusted,
+                                    splat_error *error);
 
 #endif

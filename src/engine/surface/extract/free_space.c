@@ -191,15 +191,14 @@ splat_status splat_free_space_finish(const splat_view_maps *maps, int threads, s
 
 static bool fill_sky(const splat_sky *sky, size_t number, splat_free_view *view)
 {
-    size_t n = splat_camera_pixels(&view->camera);
-    uint8_t *work = malloc(n), *trusted = malloc(n);
+    const size_t n = splat_camera_pixels(&view->camera);
+    uint8_t *trusted;
+    if (splat_sky_take_trusted(sky, number, view->camera.width, view->camera.height, &trusted, NULL) != SPLAT_OK)
+        return false;
     view->codes = calloc(n, sizeof *view->codes);
-    bool ok = work && trusted && view->codes;
-    if (ok && splat_sky_read_trusted(sky, number, view->camera.width, view->camera.height, work, trusted))
-        for (size_t i = 0; i < n; i++) view->codes[i] = trusted[i] ? SPLAT_FREE_SKY : 0;
-    free(work);
+    for (size_t i = 0; trusted && view->codes && i < n; i++) view->codes[i] = trusted[i] ? SPLAT_FREE_SKY : 0;
     free(trusted);
-    return ok;
+    return view->codes != NULL;
 }
 
 splat_status splat_free_space_from_sky(const splat_scene *scene, const splat_sky *sky, splat_free_space *space,

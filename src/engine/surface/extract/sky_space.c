@@ -26,17 +26,14 @@ splat_status splat_model_remove_before_sky(splat_scene *scene, splat_model *mode
 
 splat_status splat_sky_clear_map(const splat_sky *sky, size_t number, splat_view_map *map, splat_error *error)
 {
-    size_t n = splat_camera_pixels(&map->camera);
-    uint8_t *work = malloc(n), *trusted = malloc(n);
-    bool ok = work && trusted;
-    if (ok && splat_sky_read_trusted(sky, number, map->camera.width, map->camera.height, work, trusted))
-        for (size_t i = 0; i < n; i++) {
-            if (!trusted[i]) continue;
-            map->depth[i] = 0;
-            map->alpha[i] = 0;
-            map->state[i] = SPLAT_PIXEL_SKY;
-        }
-    free(work);
+    uint8_t *trusted;
+    SPLAT_TRY(splat_sky_take_trusted(sky, number, map->camera.width, map->camera.height, &trusted, error));
+    for (size_t i = 0; trusted && i < splat_camera_pixels(&map->camera); i++) {
+        if (!trusted[i]) continue;
+        map->depth[i] = 0;
+        map->alpha[i] = 0;
+        map->state[i] = SPLAT_PIXEL_SKY;
+    }
     free(trusted);
-    return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sky of a view");
+    return SPLAT_OK;
 }

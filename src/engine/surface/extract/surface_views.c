@@ -153,17 +153,15 @@ static splat_status leave_sky(const splat_sky *sky, const splat_surface_view *vi
 {
     size_t n = splat_camera_pixels(view->camera);
     float *depth = b->maps, *alpha = depth + 4 * n;
-    uint8_t *work = malloc(n), *trusted = malloc(n);
-    bool ok = work && trusted;
-    if (ok && splat_sky_read_trusted(sky, view->number, view->camera->width, view->camera->height, work, trusted))
-        for (size_t i = 0; i < n; i++)
-            if (trusted[i]) {
-                depth[i] = alpha[i] = 0;
-                b->state[i] = SPLAT_PIXEL_SKY;
-            }
-    free(work);
+    uint8_t *trusted;
+    SPLAT_TRY(splat_sky_take_trusted(sky, view->number, view->camera->width, view->camera->height, &trusted, error));
+    for (size_t i = 0; trusted && i < n; i++)
+        if (trusted[i]) {
+            depth[i] = alpha[i] = 0;
+            b->state[i] = SPLAT_PIXEL_SKY;
+        }
     free(trusted);
-    return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sky of a view");
+    return SPLAT_OK;
 }
 
 splat_status splat_surface_views(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,

@@ -51,13 +51,16 @@ size_t splat_dome_sky_bytes(const splat_scene *scene)
     return count_words(scene->sky) * sizeof(uint32_t);
 }
 
-/* Writes the bits of a photo's trusted sky. work: [2][LONGEST][LONGEST]. */
-static void pack(const splat_sky *sky, size_t number, const splat_dome_mask *mask, uint8_t *work, uint32_t *words)
+/* Writes the bits of a photo's trusted sky. */
+static splat_status pack(const splat_sky *sky, size_t number, const splat_dome_mask *mask, uint32_t *words,
+                         splat_error *error)
 {
     const size_t n = (size_t)mask->width * (size_t)mask->height;
-    uint8_t *trusted = work + (size_t)LONGEST * LONGEST;
-    if (!splat_sky_read_trusted(sky, number, mask->width, mask->height, work, trusted)) return;
-    for (size_t i = 0; i < n; i++) words[i / 32] |= (uint32_t)trusted[i] << i % 32;
+    uint8_t *trusted;
+    SPLAT_TRY(splat_sky_take_trusted(sky, number, mask->width, mask->height, &trusted, error));
+    for (size_t i = 0; trusted && i < n; i++) words[i / 32] |= (uint32_t)trusted[i] << i % 32;
+    free(trusted);
+    return SPLAT_OK;
 }
 
 static splat_status upload_masks(splat_trainer *t, const splat_sky *sky, splat_error *error)
@@ -66,17 +69,16 @@ static splat_status upload_masks(splat_trainer *t, const splat_sky *sky, splat_e
     const splat_dataset *dataset = &t->scene->dataset;
     const size_t n_words = count_words(sky);
     uint32_t *words = calloc(n_words + 1, sizeof *words);
-    uint8_t *work = malloc((size_t)2 * LONGEST * LONGEST);
     size_t at = 0;
     s->masks = calloc(dataset->n_views, sizeof *s->masks);
-    splat_status status = words && work && s->masks
+    splat_status status = words && s->masks
                               ? SPLAT_OK
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sky of %zu photos", sky->n);
     for (size_t i = 0; i < sky->n && n_words && status == SPLAT_OK; i++) {
         splat_dome_mask *mask = &s->masks[dataset->train[i]];
         *mask = size_of(&sky->masks[i]);
         mask->first_word = at;
-        if (mask->width) pack(sky, i, mask, work, words + at);
+        if (mask->width) status = pack(sky, i, mask, words + at, error);
         at += words_of(mask);
     }
     const size_t bytes = n_words * sizeof *words;
@@ -85,7 +87,6 @@ static splat_status upload_masks(splat_trainer *t, const splat_sky *sky, splat_e
     if (status == SPLAT_OK && n_words)
         status = splat_backend_upload_and_wait(t->backend, s->sky.data, words, bytes, error);
     free(words);
-    free(work);
     return status;
 }
 
