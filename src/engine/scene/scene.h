@@ -20,8 +20,9 @@ struct splat_scene {
 void splat_scene_largest_view(const splat_scene *scene, int *width, int *height);
 /* The colour behind the Gaussians: black or white. */
 void splat_scene_background(const splat_scene *scene, float background[3]);
-/* The mean of where the training cameras have up, in the scene's coordinates, of length 1: up for those who look at
- * what the scene shows. Zeros where the cameras do not agree (the mean's length is below a tenth). */
+/* The vertical of the scene, in its coordinates, of length 1: across the training cameras' rows of pixels, which
+ * people hold level, on the side of the cameras' tops. Where all cameras look the same way, the mean of their tops.
+ * Zeros where the cameras do not agree (the mean's length is below a tenth). */
 void splat_scene_up(const splat_scene *scene, float up[3]);
 /* "train" or "test": the folder of a set's pictures. */
 const char *splat_view_set_name(splat_view_set set);
