@@ -59,6 +59,9 @@ static void a_gltf_splat_is_as_the_extension_says(void **state)
     assert_string_equal(json_string_value(json_object_get(extension, "kernel")), "ellipse");
     assert_string_equal(json_string_value(json_object_get(extension, "colorSpace")), "srgb_rec709_display");
     assert_string_equal(json_string_value(json_array_get(json_object_get(file.root, "extensionsUsed"), 0)), KHR);
+    const json_t *extras = json_object_get(json_array_get(json_object_get(file.root, "scenes"), 0), "extras");
+    assert_string_equal(json_string_value(json_object_get(extras, "units")), "arbitrary");
+    assert_string_equal(json_string_value(json_object_get(extras, "up")), "unknown");
     double linear[4] = {pow(0.555 / 1.055, 2.4), pow(0.837095 / 1.055, 2.4), pow(0.272905 / 1.055, 2.4), 0.5};
     assert_attribute(&file, primitive, "POSITION", SPLAT_GLB_FLOAT, (double[]){1, -2, -3}, 3);
     assert_attribute(&file, primitive, "COLOR_0", SPLAT_GLB_UINT16, linear, 4);

@@ -10,6 +10,7 @@
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/rng.h"
+#include "io/glb/glb_file.h"
 #include "io/picture/image_write.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh_fixture.h"
@@ -493,12 +494,38 @@ static void test_glb_up(void **state)
     }
 }
 
+/* The scene's extras name the unit and whether up is known, and the asset the program with its version. */
+static void test_glb_extras(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_mesh mesh = make_textured(1);
+    for (int i = 0; i < 4; i++) {
+        splat_glb_file file;
+        splat_mesh_write_options options;
+        const bool is_metric = i % 2, is_turned = i / 2;
+        splat_mesh_write_options_init(&options);
+        options.is_metric = is_metric;
+        options.up[2] = is_turned ? 2 : 0;
+        ASSERT_OK(splat_mesh_write_as("extras.glb", &mesh, &options, &error));
+        ASSERT_OK(splat_glb_open(&file, "extras.glb", &error));
+        const json_t *scene = json_array_get(json_object_get(file.root, "scenes"), 0);
+        const json_t *extras = json_object_get(scene, "extras");
+        assert_string_equal(json_string_value(json_object_get(extras, "units")), is_metric ? "metre" : "arbitrary");
+        assert_string_equal(json_string_value(json_object_get(extras, "up")), is_turned ? "+Y" : "unknown");
+        assert_string_equal(json_string_value(json_object_get(json_object_get(file.root, "asset"), "generator")),
+                            "Splatsmith " SPLATSMITH_VERSION);
+        splat_glb_close(&file);
+    }
+    splat_mesh_free(&mesh);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_all_or_nothing), cmocka_unit_test(test_glb_rules),
         cmocka_unit_test(test_other_objs),  cmocka_unit_test(test_other_plys),     cmocka_unit_test(test_other_glbs),
-        cmocka_unit_test(test_damaged),     cmocka_unit_test(test_glb_up),
+        cmocka_unit_test(test_damaged),     cmocka_unit_test(test_glb_up),         cmocka_unit_test(test_glb_extras),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The vertical of a scene, by its cameras. */
+/* The vertical of a scene and its unit, by its cameras and its format. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,12 +95,22 @@ static void cameras_that_do_not_agree_have_no_up(void **state)
     assert_true(up[0] == 0);
 }
 
+static void only_polycams_unit_is_known(void **state)
+{
+    (void)state;
+    splat_scene scene = {.dataset.format = "polycam"};
+    assert_true(splat_scene_is_metric(&scene));
+    scene.dataset.format = "colmap";
+    assert_false(splat_scene_is_metric(&scene));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(level_rows_are_across_up),
         cmocka_unit_test(parallel_cameras_have_their_tops_up),
         cmocka_unit_test(cameras_that_do_not_agree_have_no_up),
+        cmocka_unit_test(only_polycams_unit_is_known),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

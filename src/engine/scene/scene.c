@@ -266,3 +266,8 @@ void splat_scene_up(const splat_scene *scene, float up[3])
     const double sign = splat_dot3(axis, mean) < 0 ? -1 : 1;
     for (int k = 0; k < 3; k++) up[k] = (float)(sign * axis[k]);
 }
+
+bool splat_scene_is_metric(const splat_scene *scene)
+{
+    return strcmp(scene->dataset.format, "polycam") == 0;
+}

@@ -24,6 +24,8 @@ void splat_scene_background(const splat_scene *scene, float background[3]);
  * people hold level, on the side of the cameras' tops. Where all cameras look the same way, the mean of their tops.
  * Zeros where the cameras do not agree (the mean's length is below a tenth). */
 void splat_scene_up(const splat_scene *scene, float up[3]);
+/* True if the unit of the scene is a metre: Polycam's poses are those of ARKit. Other formats do not say. */
+bool splat_scene_is_metric(const splat_scene *scene);
 /* "train" or "test": the folder of a set's pictures. */
 const char *splat_view_set_name(splat_view_set set);
 /* The views of a set: *indices borrowed from the scene, or from storage[5] for SPLAT_VIEWS_TRAIN_REPORT. */

@@ -50,6 +50,7 @@ splat_status splat_texture_make(splat_context *context, splat_scene *scene, cons
     format.jpeg_quality = own.jpeg_quality;
     format.is_lit = own.is_lit;
     splat_scene_up(scene, format.up);
+    format.is_metric = splat_scene_is_metric(scene);
     SPLAT_TRY(check_outputs(paths, n_paths, error));
     SPLAT_TRY(splat_mesh_read(mesh_path, &mesh, error));
     splat_status status = read_sky(&own, &format.sky, error);

@@ -4,8 +4,16 @@
 #define SPLAT_IO_GLB_FILE_H
 
 #include "base/error.h"
+#include "splatsmith/core.h"
 
 #include <jansson.h>
+
+/* asset.generator of written files. */
+#define SPLAT_GLB_GENERATOR "Splatsmith " SPLATSMITH_VERSION
+/* Keys of the scene's extras: "metre", or "arbitrary" where nothing says how long a unit is; "+Y", or "unknown" where
+ * the coordinates are those of the scene as they are. */
+#define SPLAT_GLB_UNITS "units"
+#define SPLAT_GLB_UP "up"
 
 /* Component types of accessors, and modes of primitives. */
 enum {

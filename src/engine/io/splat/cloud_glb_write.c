@@ -162,9 +162,10 @@ static char *describe(const glb_splat *g)
                                             ARRAY_BUFFER));
         splat_json_append(&accessors, accessor_json(g, i));
     }
-    json_t *root = json_pack("{s:{s:s, s:s}, s:[s], s:i, s:[{s:[i]}], s:[{s:i}], s:[{s:[o]}], s:o, s:o, s:[{s:I}]}",
-                             "asset", "version", "2.0", "generator", "Splatsmith", "extensionsUsed",
-                             SPLAT_GLB_EXTENSION, "scene", 0, "scenes", "nodes", 0, "nodes", "mesh", 0, "meshes",
+    json_t *root = json_pack("{s:{s:s, s:s}, s:[s], s:i, s:[{s:[i], s:{s:s, s:s}}], s:[{s:i}], s:[{s:[o]}], s:o, s:o, "
+                             "s:[{s:I}]}", "asset", "version", "2.0", "generator", SPLAT_GLB_GENERATOR,
+                             "extensionsUsed", SPLAT_GLB_EXTENSION, "scene", 0, "scenes", "nodes", 0, "extras",
+                             SPLAT_GLB_UNITS, "arbitrary", SPLAT_GLB_UP, "unknown", "nodes", "mesh", 0, "meshes",
                              "primitives", primitive_json(g), "accessors", accessors, "bufferViews", views, "buffers",
                              "byteLength", (json_int_t)g->size);
     char *text = splat_json_print(root, JSON_COMPACT | JSON_REAL_PRECISION(9));

@@ -2,7 +2,8 @@
  * chunk, each padded to 4 bytes. One mesh, both sides visible, unlit (KHR_materials_unlit: the light of the photos is
  * in the colours) or a standard material. Colours of vertices are made linear, as glTF wants them, in 16 bits. A
  * texture lies inside, with a primitive for each page; vertices are split at its seams. Points when there are no
- * faces. Coordinates are those of the scene: no node turns them, so that what is read back fits its cameras. */
+ * faces. Coordinates are those of the scene. A node turns +Y up, and readers here leave its turn out, so that what is
+ * read back fits its cameras. The scene's extras say what the units are and whether up is known. */
 #include "base/reader.h" /* refuses big-endian hosts: arrays are written as they stand in memory */
 #include "io/json.h"
 #include "math/color.h"
@@ -226,13 +227,27 @@ static json_t *primitives_json(const glb_writer *w)
     return primitives;
 }
 
+static double up_length(const glb_writer *w)
+{
+    const float *up = w->options->up;
+    double x = (double)up[0], y = (double)up[1], z = (double)up[2], length = sqrt(x * x + y * y + z * z);
+    return isfinite(length) ? length : 0;
+}
+
+/* Tools show the extras of a scene (Blender as custom properties, three.js as userData), those of the asset seldom. */
+static json_t *scene_extras_json(const glb_writer *w)
+{
+    return json_pack("{s:s, s:s}", SPLAT_GLB_UNITS, w->options->is_metric ? "metre" : "arbitrary", SPLAT_GLB_UP,
+                     up_length(w) > 0 ? "+Y" : "unknown");
+}
+
 /* The mesh, turned the shortest way so that `up` becomes +Y; half a turn around X where it points down. */
 static json_t *node_json(const glb_writer *w)
 {
     const float *up = w->options->up;
-    double x = (double)up[0], y = (double)up[1], z = (double)up[2], length = sqrt(x * x + y * y + z * z);
+    double x = (double)up[0], y = (double)up[1], z = (double)up[2], length = up_length(w);
     json_t *node = json_pack("{s:i}", "mesh", 0);
-    if (!(length > 0) || !isfinite(length)) return node;
+    if (!(length > 0)) return node;
     x /= length, y /= length, z /= length; /* the quaternion of up x Y = (-z, 0, x) and 1 + up . Y, normalised */
     double q[4] = {-z, 0, x, 1 + y}, norm = sqrt(q[0] * q[0] + q[2] * q[2] + q[3] * q[3]);
     if (norm < 1e-6) q[0] = norm = 1, q[2] = q[3] = 0;
@@ -283,10 +298,11 @@ static json_t *scene_json(const glb_writer *w)
         }
         splat_json_append(&views, view);
     }
-    json_t *root = json_pack("{s:{s:s, s:s}, s:i, s:[{s:[i]}], s:[o], s:[{s:o}], s:o, s:o, s:[{s:I}]}", "asset",
-                             "version", "2.0", "generator", "splatsmith", "scene", 0, "scenes", "nodes", 0, "nodes",
-                             node_json(w), "meshes", "primitives", primitives_json(w), "accessors", accessors,
-                             "bufferViews", views, "buffers", "byteLength", (json_int_t)w->size);
+    json_t *root = json_pack("{s:{s:s, s:s}, s:i, s:[{s:[i], s:o}], s:[o], s:[{s:o}], s:o, s:o, s:[{s:I}]}", "asset",
+                             "version", "2.0", "generator", SPLAT_GLB_GENERATOR, "scene", 0, "scenes", "nodes", 0,
+                             "extras", scene_extras_json(w), "nodes", node_json(w), "meshes", "primitives",
+                             primitives_json(w), "accessors", accessors, "bufferViews", views, "buffers",
+                             "byteLength", (json_int_t)w->size);
     add_materials(w, &root);
     if (w->first_sky && root) add_sky_node(w, &root);
     return root;

@@ -130,6 +130,7 @@ static splat_status write(const splat_extraction *e, const splat_mesh *mesh, con
     splat_mesh_write_options format;
     splat_mesh_write_options_init(&format);
     splat_scene_up(e->scene, format.up);
+    format.is_metric = splat_scene_is_metric(e->scene);
     SPLAT_TRY(splat_folder_create_for(path, error));
     return splat_mesh_write_as(path, mesh, &format, error);
 }
