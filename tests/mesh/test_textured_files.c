@@ -520,12 +520,38 @@ static void test_glb_extras(void **state)
     splat_mesh_free(&mesh);
 }
 
+/* Editors show the name of a node and of a mesh: that of the file, unless there is another one. */
+static void test_glb_names(void **state)
+{
+    (void)state;
+    static const struct { const char *path, *name, *wanted; } cases[] = {
+        {"fox.den.glb", NULL, "fox.den"}, {"fox.glb", "fox_LOD0", "fox_LOD0"}, {"na\xefve.glb", NULL, "na\xc3\xafve"}};
+    splat_error error;
+    splat_mesh mesh = make_textured(1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        splat_glb_file file;
+        splat_mesh_write_options options;
+        splat_mesh_write_options_init(&options);
+        options.name = cases[i].name;
+        ASSERT_OK(splat_mesh_write_as(cases[i].path, &mesh, &options, &error));
+        ASSERT_OK(splat_glb_open(&file, cases[i].path, &error));
+        static const char *const lists[] = {"nodes", "meshes"};
+        for (int k = 0; k < 2; k++) {
+            const json_t *item = json_array_get(json_object_get(file.root, lists[k]), 0);
+            assert_string_equal(json_string_value(json_object_get(item, "name")), cases[i].wanted);
+        }
+        splat_glb_close(&file);
+    }
+    splat_mesh_free(&mesh);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_round_trip),  cmocka_unit_test(test_all_or_nothing), cmocka_unit_test(test_glb_rules),
         cmocka_unit_test(test_other_objs),  cmocka_unit_test(test_other_plys),     cmocka_unit_test(test_other_glbs),
         cmocka_unit_test(test_damaged),     cmocka_unit_test(test_glb_up),         cmocka_unit_test(test_glb_extras),
+        cmocka_unit_test(test_glb_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

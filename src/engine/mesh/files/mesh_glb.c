@@ -34,6 +34,7 @@ typedef struct glb_part {
 
 typedef struct glb_writer {
     const splat_mesh *mesh;
+    const char *path;
     const splat_mesh_write_options *options;
     bool has_uvs;            /* faces with texture coordinates */
     splat_mesh_split split;  /* then */
@@ -241,6 +242,16 @@ static json_t *scene_extras_json(const glb_writer *w)
                      up_length(w) > 0 ? "+Y" : "unknown");
 }
 
+/* The file's name without its ending, unless the options name the mesh. */
+static json_t *name_json(const glb_writer *w)
+{
+    if (w->options->name) return splat_json_text(w->options->name);
+    char *name = splat_path_with_ending(splat_basename(w->path), "");
+    json_t *text = name ? splat_json_text(name) : NULL;
+    free(name);
+    return text;
+}
+
 /* The mesh, turned the shortest way so that `up` becomes +Y; half a turn around X where it points down. */
 static json_t *node_json(const glb_writer *w)
 {
@@ -253,6 +264,13 @@ static json_t *node_json(const glb_writer *w)
     if (norm < 1e-6) q[0] = norm = 1, q[2] = q[3] = 0;
     splat_json_set(&node, "rotation", json_pack("[f, f, f, f]", q[0] / norm, 0.0, q[2] / norm, q[3] / norm));
     splat_json_set(&node, "extras", json_pack("{s:b}", SPLAT_GLB_SCENE_COORDINATES, 1));
+    return node;
+}
+
+static json_t *mesh_node_json(const glb_writer *w)
+{
+    json_t *node = node_json(w);
+    splat_json_set(&node, "name", name_json(w));
     return node;
 }
 
@@ -298,11 +316,11 @@ static json_t *scene_json(const glb_writer *w)
         }
         splat_json_append(&views, view);
     }
-    json_t *root = json_pack("{s:{s:s, s:s}, s:i, s:[{s:[i], s:o}], s:[o], s:[{s:o}], s:o, s:o, s:[{s:I}]}", "asset",
-                             "version", "2.0", "generator", SPLAT_GLB_GENERATOR, "scene", 0, "scenes", "nodes", 0,
-                             "extras", scene_extras_json(w), "nodes", node_json(w), "meshes", "primitives",
-                             primitives_json(w), "accessors", accessors, "bufferViews", views, "buffers",
-                             "byteLength", (json_int_t)w->size);
+    json_t *root = json_pack("{s:{s:s, s:s}, s:i, s:[{s:[i], s:o}], s:[o], s:[{s:o, s:o}], s:o, s:o, s:[{s:I}]}",
+                             "asset", "version", "2.0", "generator", SPLAT_GLB_GENERATOR, "scene", 0, "scenes",
+                             "nodes", 0, "extras", scene_extras_json(w), "nodes", mesh_node_json(w), "meshes", "name",
+                             name_json(w), "primitives", primitives_json(w), "accessors", accessors, "bufferViews",
+                             views, "buffers", "byteLength", (json_int_t)w->size);
     add_materials(w, &root);
     if (w->first_sky && root) add_sky_node(w, &root);
     return root;
@@ -398,6 +416,7 @@ static splat_status write_glb(const char *path, const splat_mesh *mesh, const sp
     glb_writer *w = calloc(1, sizeof *w);
     if (!w) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the description of a GLB file");
     w->mesh = mesh;
+    w->path = path;
     w->options = options;
     w->has_uvs = mesh->uvs && mesh->n_faces > 0;
     splat_status status = write_laid_out(path, w, error);

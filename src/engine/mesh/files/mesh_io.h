@@ -13,6 +13,7 @@ typedef struct splat_mesh_write_options {
                          standard material that lamps light */
     float up[3];      /* the direction that is up, in the mesh's coordinates, of any length; zeros: not known. glTF has
                          +Y up: a GLB gets a node that turns the mesh, and reading it back leaves that out */
+    const char *name; /* of a GLB's mesh and its node, which editors and engines show; NULL: that of the file */
     bool is_metric;   /* a unit of the mesh is a metre; a GLB says so. false: not known */
     splat_dome sky;   /* GLB: a node `sky` with these colours around the mesh, which readers of meshes here leave out;
                          colors NULL: none */
