@@ -175,6 +175,36 @@ static void test_sizes(void **state)
     assert_true(10 * n_near[1] > 7 * n_left[1]);
 }
 
+/* The limit is a number of sizes: where they are small, less may change, however many faces are wanted. */
+static void test_most_sizes(void **state)
+{
+    (void)state;
+    size_t n_near = 0, n_far = 0;
+    splat_mesh sheet = make_sheet(100, waves);
+    splat_mesh_simplify_options options;
+    splat_mesh_simplify_info info;
+    splat_error error;
+    float *sizes = malloc(sheet.n_vertices * sizeof *sizes);
+    for (size_t i = 0; i < sheet.n_vertices; i++) sizes[i] = sheet.vertices[3 * i] < 0.5f ? 1e-4f : 1;
+    splat_mesh_simplify_options_init(&options);
+    options.target_faces = 10;
+    options.sizes = sizes;
+    options.max_sizes = 2;
+    ASSERT_OK(splat_mesh_simplify(&sheet, &options, &info, &error));
+    for (size_t i = 0; i < sheet.n_vertices; i++) n_near += sheet.vertices[3 * i] < 0.45f;
+    for (size_t i = 0; i < sheet.n_vertices; i++) n_far += sheet.vertices[3 * i] > 0.55f;
+    assert_true(info.error <= 2);
+    print_message("%zu and %zu vertices stay\n", n_near, n_far);
+    assert_true(n_near > 2000 && n_far < 200);
+    options.max_error = 1;
+    assert_int_equal(splat_mesh_simplify(&sheet, &options, &info, &error), SPLAT_ERROR_ARGUMENT);
+    options.max_error = 0;
+    options.sizes = NULL;
+    assert_int_equal(splat_mesh_simplify(&sheet, &options, &info, &error), SPLAT_ERROR_ARGUMENT);
+    free(sizes);
+    splat_mesh_free(&sheet);
+}
+
 /* A flat star around one vertex: moving that onto most points of the outline would turn triangles over. */
 static void test_star(void **state)
 {
@@ -542,7 +572,7 @@ int main(void)
         cmocka_unit_test(test_small),    cmocka_unit_test(test_flat),         cmocka_unit_test(test_star),
         cmocka_unit_test(test_ring),     cmocka_unit_test(test_rounds),       cmocka_unit_test(test_progress),
         cmocka_unit_test(test_hubs),     cmocka_unit_test(test_long_rings),
-        cmocka_unit_test(test_soup),     cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_soup),     cmocka_unit_test(test_sizes),        cmocka_unit_test(test_most_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -291,13 +291,17 @@ splat_status splat_mesh_simplify(splat_mesh *mesh, const splat_mesh_simplify_opt
 {
     splat_mesh_simplify_info ignored, *report = info ? info : &ignored;
     simplifier s = {.mesh = mesh, .threads = options->threads, .boundary_weight = options->boundary_weight,
-                    .sizes = options->sizes,
+                    .sizes = options->sizes, .counts_sizes = options->max_sizes > 0.0,
                     .max_cost = options->max_error * options->max_error};
     float low[3], high[3];
     size_t n = 0;
     if (options->threads < 1 || !(options->max_error >= 0.0) || !(options->boundary_weight >= 0.0))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "simplification needs a thread, and a largest error and a "
                           "boundary weight that are not negative");
+    if (!(options->max_sizes >= 0.0) || (s.counts_sizes && (!options->sizes || options->max_error > 0.0)))
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a largest error in sizes is not negative, needs sizes, and "
+                          "excludes another largest error");
+    if (s.counts_sizes) s.max_cost = options->max_sizes * options->max_sizes;
     if (mesh->n_faces > UINT32_MAX / 3)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "a mesh of %zu faces has too many edges to be simplified",
                           mesh->n_faces);

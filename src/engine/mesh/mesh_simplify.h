@@ -14,6 +14,8 @@ typedef struct splat_mesh_simplify_options {
     double boundary_weight; /* of keeping open boundaries where they are, against surface: 10 */
     const float *sizes;     /* [n_vertices] above 0: quadrics count 1 / size^2, so that triangles stay where the size is
                                small; NULL: all the same. max_error stays a distance */
+    double max_sizes;       /* with sizes and without max_error: the same limit, of distances counted in sizes; 0: no
+                               limit */
     int threads;            /* >= 1; the result does not depend on it */
     splat_mesh_progress progress; /* NULL: none; called on the calling thread, at every pass */
     void *progress_user;
@@ -21,7 +23,7 @@ typedef struct splat_mesh_simplify_options {
 
 typedef struct splat_mesh_simplify_info {
     size_t n_passes, n_collapses;
-    double error;           /* the largest of the collapses made, as max_error measures it */
+    double error;           /* the largest of the collapses made, as max_error, or max_sizes above 0, measures it */
     size_t peak_bytes;      /* working memory, in addition to the mesh */
 } splat_mesh_simplify_info;
 

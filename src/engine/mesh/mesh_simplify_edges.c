@@ -131,6 +131,7 @@ static void add_faces(simplifier *s, size_t v)
         quadric_add_plane(&s->quadrics[v], n, -splat_dot3(n, p), share * length);
         quadric_add_point(&s->quadrics[v], p, point_weight * share * length);
     }
+    if (s->counts_sizes) s->quadrics[v].weight /= importance(s, v); /* means of (distance / size)^2 over the area */
 }
 
 /* A plane through v and the open edge to u, at a right angle to the face there. */

@@ -33,6 +33,7 @@ typedef struct simplifier {
     uint8_t *verdicts;                /* [n_active] */
     size_t n_used, n_edges, n_active, n_chosen; /* n_used: vertices that faces use */
     double max_cost, boundary_weight;
+    bool counts_sizes;                /* max_cost is in sizes squared */
     int threads;
 } simplifier;
 
