@@ -55,6 +55,8 @@ typedef struct splat_texture_options {
     uint64_t max_host_bytes;    /* host memory for faces, views and texels; 0: no limit */
     splat_texture_progress progress; /* NULL: none */
     void *progress_user;
+    int lods;                   /* PHOTOS: coarser levels of the mesh, 0 (default) to 8; each has a quarter of the faces
+                                   of the level before, and half of its texels a unit (or half of texture_size) */
 } splat_texture_options;
 
 typedef struct splat_texture_info {
@@ -74,6 +76,7 @@ typedef struct splat_texture_info {
     double seams[2];              /* mean |left - right| in bytes along edges whose faces are seen and lie apart on
                                      the pages: before and after the polish */
     uint64_t host_bytes;          /* planned host memory of the work */
+    int n_lods;                   /* coarser levels that were written; the other figures are of the mesh itself */
 } splat_texture_info;
 
 void splat_texture_options_init_sized(splat_texture_options *options, size_t size);
@@ -86,6 +89,10 @@ splat_status splat_texture_options_check(const splat_texture_options *options, s
 
 /* Reads a mesh (splat_mesh_get_format), makes texture coordinates and a texture for it, and writes it to each of the
  * paths, whose endings must be of formats with textures. The mesh loses its own texture and vertex colours.
+ *
+ * With `lods`, level k of NAME.glb is NAME_LODk.glb, without the sky, painted from the photos as the mesh is. A level
+ * that would have fewer than 64 faces, or whose shape, pieces and holes need more than half of the faces before, is
+ * left out with those after it; a notice says so. *info is of the mesh itself.
  *
  * model: the Gaussians bound to the mesh, as a refinement writes them: g for each face, those of face f at f g to
  * f g + g - 1, in the plane of the face. NULL: none; only PHOTOS allows this.

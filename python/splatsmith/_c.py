@@ -1079,6 +1079,7 @@ splat_texture_options._fields_ = [
     ("max_host_bytes", c_uint64),
     ("progress", splat_texture_progress),
     ("progress_user", c_void_p),
+    ("lods", c_int),
 ]
 splat_texture_info._fields_ = [
     ("n_faces", c_size_t),
@@ -1099,6 +1100,7 @@ splat_texture_info._fields_ = [
     ("polish_losses", c_double * 2),
     ("seams", c_double * 2),
     ("host_bytes", c_uint64),
+    ("n_lods", c_int),
 ]
 splat_cameras_options._fields_ = [
     ("size", c_size_t),

@@ -231,6 +231,7 @@ class TextureOptions(TypedDict, total=False):
     no_sky: bool
     sky: PathLike
     max_host_bytes: int
+    lods: int
 
 
 class CamerasOptions(TypedDict, total=False):

@@ -148,6 +148,29 @@ static void a_changed_mesh(void **state)
     SAID("[3/5] mesh: done before");
 }
 
+/* The mesh itself is the result whose figures count; its coarser levels come and go with the option. */
+static void coarser_levels_as_well(void **state)
+{
+    (void)state;
+    copy_base("levels");
+    PIPELINE(0, "levels", "--lods", "1");
+    SAID("[4/5] refine: done before");
+    NOTED("texture runs again: --lods was 0, is 1");
+    SAID("levels/textured.glb\n  levels/textured_LOD1.glb");
+    assert_same_file("levels" GLB, "levels/textured.glb");
+    assert_same_file("levels/texture/textured_LOD1.glb", "levels/textured_LOD1.glb");
+    sh_ok("grep -q '\"textured_LOD1.glb\"' levels/pipeline.json");
+    sh_ok("grep -A1 '\"files\": \\[' levels/texture/stage.json | grep -q '\"texture/textured.glb\"'");
+    PIPELINE(0, "levels", "--lods", "1");
+    SAID("[5/5] texture: done before");
+    sh_ok("rm levels/texture/textured_LOD1.glb"); /* a part of the result is missing */
+    PIPELINE(0, "levels", "--lods", "1");
+    assert_true(exists("levels/texture/textured_LOD1.glb"));
+    PIPELINE(0, "levels");
+    NOTED("texture runs again: --lods was 1, is 0");
+    assert_false(exists_like("levels/textured_LOD*") || exists_like("levels/texture/textured_LOD*"));
+}
+
 /* Another file of the same result is a reason, too; and one that is not asked for any more goes. */
 static void an_obj_as_well(void **state)
 {
@@ -445,6 +468,7 @@ int main(void)
         cmocka_unit_test(leftovers_of_complete_stages_go),
         cmocka_unit_test(a_memory_limit_holds_for_all_stages),
         cmocka_unit_test(a_changed_mesh),
+        cmocka_unit_test(coarser_levels_as_well),
         cmocka_unit_test(an_obj_as_well),
         cmocka_unit_test(a_changed_coarse),
         cmocka_unit_test(stages_of_earlier_defaults),

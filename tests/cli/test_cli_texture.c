@@ -61,6 +61,17 @@ static void files_are_written(void **state)
     assert_null(strstr(standard_output, "polished"));
 }
 
+static void coarser_levels_are_files_of_their_own(void **state)
+{
+    (void)state;
+    RUN_OUT(0, "levelled.glb", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o", "levelled.glb,levelled.obj",
+            "--lods", "3", "--texture_polish", "0");
+    assert_true(exists("levelled_LOD1.glb") && exists("levelled_LOD1.obj") && exists("levelled_LOD1.png"));
+    assert_false(exists_like("levelled_LOD2*"));
+    assert_non_null(strstr(standard_error, "level 1 of the mesh: 240 faces, 1 page of "));
+    assert_non_null(strstr(standard_error, "level 2 of the mesh and coarser ones are left out: a quarter of 240 "));
+}
+
 /* Texels of a coarse page suit their photos after 300 steps: the loss falls by a quarter. */
 static void polishing_reports_the_loss_before_and_after(void **state)
 {
@@ -96,6 +107,12 @@ static void the_command_line_is_checked_first(void **state)
             "--square_size", "10", "--texture_size", "512");
     RUN_ERR(2, "name it with -c", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o", "x.glb", "--bake",
             "gaussians");
+    RUN_ERR(2, "--lods takes a whole number from 0 to 8, not '-1'", "texture", "-s", "texture_scene", "-m", "ball.ply",
+            "-o", "x.glb", "--lods", "-1");
+    RUN_ERR(2, "--lods takes a whole number from 0 to 8, not '9'", "texture", "-s", "texture_scene", "-m", "ball.ply",
+            "-o", "x.glb", "--lods", "9");
+    RUN_ERR(2, "--lods needs --bake photos", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o", "x.glb",
+            "--lods", "1", "--bake", "gaussians");
     RUN_ERR(2, "--postprocess_mesh asks the Gaussians", "texture", "-s", "texture_scene", "-m", "ball.ply", "-o",
             "x.glb", "--postprocess_mesh");
     RUN_ERR(1, "absent.ply", "texture", "-s", "texture_scene", "-m", "absent.ply", "-o", "x.glb");
@@ -123,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_written),
+        cmocka_unit_test(coarser_levels_are_files_of_their_own),
         cmocka_unit_test(polishing_reports_the_loss_before_and_after),
         cmocka_unit_test(small_pieces_share_charts),
         cmocka_unit_test(the_command_line_is_checked_first),

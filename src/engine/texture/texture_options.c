@@ -37,6 +37,9 @@ splat_status splat_texture_options_check(const splat_texture_options *options, s
     if (o.square_size && o.texture_size)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`square_size` sets the size of the texture itself; leave `texture_size` out");
+    if (o.lods && o.bake == SPLAT_BAKE_GAUSSIANS)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "`lods` needs `bake photos`: no Gaussians are bound to the faces of coarser levels");
     if (o.gaussians_per_triangle && !splat_bound_is_per_face(o.gaussians_per_triangle))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`gaussians_per_triangle` is 1, 3, 4 or 6, not %d",
                           o.gaussians_per_triangle);

@@ -163,12 +163,12 @@ static int is_result(const struct dirent *entry)
            strcmp(entry->d_name, "stage.json.tmp") != 0;
 }
 
-/* All files of a folder, GLB first, which stands alone, and the sky last. */
+/* All files of a folder, GLB first, which stands alone (coarser levels of a mesh after it), and the sky last. */
 static bool file_results(const splat_pipeline_place *p, const char *folder, json_t *results)
 {
     struct dirent **entries = NULL;
     json_t *files = json_array();
-    size_t n_last = 0;
+    size_t n_first = 0, n_last = 0;
     int n = scandir(folder, &entries, is_result, alphasort);
     for (int i = 0; i < n; i++) {
         char path[SPLAT_PIPELINE_PATH];
@@ -176,7 +176,8 @@ static bool file_results(const splat_pipeline_place *p, const char *folder, json
         bool first = length > 4 && strcmp(entries[i]->d_name + length - 4, ".glb") == 0;
         size_t end = json_array_size(files) - n_last;
         if (splat_pipeline_join(path, folder, entries[i]->d_name))
-            json_array_insert_new(files, first ? 0 : end, json_string(path + strlen(p->folder) + 1));
+            json_array_insert_new(files, first ? n_first : end, json_string(path + strlen(p->folder) + 1));
+        n_first += first;
         n_last += strcmp(entries[i]->d_name, "sky.safetensors") == 0;
         free(entries[i]);
     }
