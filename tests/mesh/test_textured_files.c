@@ -457,13 +457,13 @@ static void test_damaged(void **state)
     splat_mesh_free(&mesh);
 }
 
-/* The scene's up is +Y in the file, and reading gives the scene's own coordinates. */
+/* The scene's up is +Y in the file, its x is to the right, and reading gives the scene's own coordinates. */
 static void test_glb_up(void **state)
 {
     (void)state;
-    static const float ups[3][3] = {{0.2f, -3, 0.5f}, {0, -1, 0}, {1, 2, -2}};
+    static const float ups[5][3] = {{0.2f, -3, 0.5f}, {0, -1, 0}, {1, 2, -2}, {0.01f, -1, -0.01f}, {0, -0.01f, 1}};
     splat_error error;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 5; i++) {
         splat_mesh mesh = make_textured(1), back;
         splat_mesh_write_options options;
         uint8_t *data;
@@ -487,6 +487,7 @@ static void test_glb_up(void **state)
             const float *p = mesh.vertices + 3 * (size_t)mesh.faces[k], *q = back.vertices + 3 * (size_t)back.faces[k];
             assert_float_equal(q[1], (p[0] * u[0] + p[1] * u[1] + p[2] * u[2]) / length, 1e-5);
             assert_float_equal(q[0] * q[0] + q[2] * q[2] + q[1] * q[1], p[0] * p[0] + p[1] * p[1] + p[2] * p[2], 1e-4);
+            assert_float_equal(q[2], (u[1] * p[2] - u[2] * p[1]) / sqrtf(u[1] * u[1] + u[2] * u[2]), 1e-5); /* x x up */
         }
         assert_true(splat_mesh_volume(&back) > 0); /* turned, not mirrored */
         splat_mesh_free(&back);

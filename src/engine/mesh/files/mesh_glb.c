@@ -252,17 +252,17 @@ static json_t *name_json(const glb_writer *w)
     return text;
 }
 
-/* The mesh, turned the shortest way so that `up` becomes +Y; half a turn around X where it points down. */
+/* The mesh, turned so that `up` becomes +Y: around X until `up` has no Z, then around Z. So X stays to the right. The
+ * shortest turn would leave to the noise of `up` where X goes, as it is about half a turn: photos' y points down. */
 static json_t *node_json(const glb_writer *w)
 {
-    const float *up = w->options->up;
-    double x = (double)up[0], y = (double)up[1], z = (double)up[2], length = up_length(w);
+    const double x = (double)w->options->up[0], y = (double)w->options->up[1], z = (double)w->options->up[2];
     json_t *node = json_pack("{s:i}", "mesh", 0);
-    if (!(length > 0)) return node;
-    x /= length, y /= length, z /= length; /* the quaternion of up x Y = (-z, 0, x) and 1 + up . Y, normalised */
-    double q[4] = {-z, 0, x, 1 + y}, norm = sqrt(q[0] * q[0] + q[2] * q[2] + q[3] * q[3]);
-    if (norm < 1e-6) q[0] = norm = 1, q[2] = q[3] = 0;
-    splat_json_set(&node, "rotation", json_pack("[f, f, f, f]", q[0] / norm, 0.0, q[2] / norm, q[3] / norm));
+    if (!(up_length(w) > 0)) return node;
+    const double around_x = atan2(-z, y) / 2, around_z = atan2(x, hypot(y, z)) / 2;
+    splat_json_set(&node, "rotation", json_pack("[f, f, f, f]", cos(around_z) * sin(around_x),
+                                                sin(around_z) * sin(around_x), sin(around_z) * cos(around_x),
+                                                cos(around_z) * cos(around_x)));
     splat_json_set(&node, "extras", json_pack("{s:b}", SPLAT_GLB_SCENE_COORDINATES, 1));
     return node;
 }
