@@ -1,6 +1,7 @@
 #!/bin/sh
 # Installs the system packages that building and testing need (Debian 12, Ubuntu 24.04). Does nothing when all are installed.
 # --browser: instead a small browser, for the tests that look at pages and let public viewers draw (Debian only).
+# --blender: instead Blender, for the test that opens meshes in it (Debian only; it is large, and CI does without).
 # --chromium: instead the browser that people use, for the same tests (Debian only).
 # --colmap: instead what finds the cameras of photos and videos, for using it and for its tests.
 # --fuzz: instead clang with libFuzzer, the sanitizers and OpenMP, for make fuzz and its part of make check.
@@ -15,6 +16,9 @@ reason="compiler, build tools, JPEG, PNG, JSON, XML, Zstandard, WebP, and the un
 if [ "${1:-}" = --browser ]; then
     packages="chromium-headless-shell fonts-dejavu-core"
     reason="a browser for the tests of pages"
+elif [ "${1:-}" = --blender ]; then
+    packages="blender python3-numpy"
+    reason="Blender, for a test of meshes"
 elif [ "${1:-}" = --chromium ]; then
     packages="chromium fonts-dejavu-core"
     reason="a second browser for the tests of pages"

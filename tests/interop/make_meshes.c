@@ -1,6 +1,6 @@
 /* MESHES_FOLDER=FOLDER make_meshes: colored.glb and textured.glb, a box in the middle of the built-in scene, for other
  * programs to read. Its six sides are charts of their own, three on each of two pages, with gutters; soft colours, and
- * squares that have edges. */
+ * squares that have edges. box.glb is the textured one, in metres, with (0.2, -0.9, 0.3) up, under a sky. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -72,7 +72,20 @@ static void put_texture(splat_mesh *mesh)
     }
 }
 
-static void write_mesh(const char *folder, const char *name, bool textured)
+/* The colour of a direction d is (127 + 100 d) / 255. */
+static splat_dome make_dome(void)
+{
+    static float colors[SPLAT_DOME_NODES][3];
+    for (size_t i = 0; i < SPLAT_DOME_NODES; i++) {
+        float d[3];
+        splat_dome_node_direction(i, d);
+        const float length = sqrtf(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
+        for (int k = 0; k < 3; k++) colors[i][k] = (127 + 100 * d[k] / length) / 255;
+    }
+    return (splat_dome){.colors = colors[0], .center = {1, 2, 3}, .radius = 5};
+}
+
+static void write_mesh(const char *folder, const char *name, bool textured, const splat_mesh_write_options *options)
 {
     char path[4096];
     splat_error error;
@@ -86,7 +99,7 @@ static void write_mesh(const char *folder, const char *name, bool textured)
     }
     if (textured) put_texture(&mesh);
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    ASSERT_OK(splat_mesh_write(path, &mesh, &error));
+    ASSERT_OK(splat_mesh_write_as(path, &mesh, options, &error));
     splat_mesh_free(&mesh);
 }
 
@@ -95,8 +108,12 @@ static const char *target;
 static void make(void **state)
 {
     (void)state;
-    write_mesh(target, "colored.glb", false);
-    write_mesh(target, "textured.glb", true);
+    splat_mesh_write_options options;
+    splat_mesh_write_options_init(&options);
+    write_mesh(target, "colored.glb", false, &options);
+    write_mesh(target, "textured.glb", true, &options);
+    options = (splat_mesh_write_options){.up = {0.2f, -0.9f, 0.3f}, .is_metric = true, .sky = make_dome()};
+    write_mesh(target, "box.glb", true, &options);
 }
 
 int main(void)

@@ -16,6 +16,7 @@ import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { findBrowser, runPage } from './browser.mjs';
+import { validate } from './validate.mjs';
 
 const [folder, model, ...given] = process.argv.slice(2);
 const LEAST_DECIBELS = model ? 30 : 36, MOST_OTHER_PIXELS = 0.005, SECONDS = 100;
@@ -27,17 +28,6 @@ function skip(why) {
 
 function check(good, what) {
     if (!good) throw new Error(what);
-}
-
-// ---------------------------------------------------------------- the validator
-
-async function validate(path) {
-    const { default: validator } = await import('gltf-validator');
-    const { issues } = await validator.validateBytes(new Uint8Array(readFileSync(path)), { uri: basename(path) });
-    for (const m of issues.messages.filter((m) => m.severity < 2))
-        console.log(`${basename(path)}: ${m.severity ? 'warning' : 'ERROR'} ${m.code}: ${m.message} (${m.pointer})`);
-    check(issues.numErrors === 0, `gltf-validator finds ${issues.numErrors} errors in ${path}`);
-    console.log(`${basename(path)}: gltf-validator: no errors, ${issues.numWarnings} warnings`);
 }
 
 // ---------------------------------------------------------------- our pictures

@@ -1,6 +1,6 @@
 #!/bin/sh
 # run.sh SCRIPT FOLDER [MORE ...]: installs the packages of package-lock.json into FOLDER and runs SCRIPT there:
-# interop.mjs for splat files, splats.mjs for pictures of them, meshes.mjs for meshes. Leaves with 77 when the packages
+# interop.mjs for splat files, splats.mjs for pictures of them, meshes.mjs and assets.mjs for meshes. Leaves with 77 when the packages
 # cannot be had: that is no verdict about Splatsmith.
 skip() {
     echo "SKIPPED: $1; no public program has read our files"
@@ -27,5 +27,5 @@ if ! cmp -s "$here/package-lock.json" "$folder/installed.json"; then
 fi
 SPLATSMITH_BROWSER=$("$here/../find_browser.sh") || exit 2
 export SPLATSMITH_BROWSER
-cp "$here"/*.mjs "$here"/*.html "$folder" || exit 2
+cp "$here"/*.mjs "$here"/*.html "$here/make_assets.sh" "$folder" || exit 2
 exec node "$folder/$script" "$folder" "$@"
