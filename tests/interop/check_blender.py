@@ -40,7 +40,7 @@ class Glb:
         return sum(self.root["accessors"][p["indices"]]["count"] // 3 for p in self.root["meshes"][mesh]["primitives"])
 
     def picture_size(self, image):
-        """Of a PNG."""
+        """Width and height of a PNG."""
         at = self.root["bufferViews"][self.root["images"][image]["bufferView"]]["byteOffset"]
         return struct.unpack_from(">II", self.binary, at + 16)
 

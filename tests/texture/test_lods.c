@@ -227,6 +227,8 @@ static void levels_are_files_next_to_the_mesh(void **state)
     assert_non_null(strstr(s->notices, "level 3 of the mesh and coarser ones are left out: a quarter of "));
     assert_int_equal(system("cp lods.glb with.glb"), 0);
 
+    assert_null(strstr(s->notices, "before"));
+
     options.lods = 0; /* the mesh itself is the same, but for its name */
     ASSERT_OK(make(s, &options, "lods.glb", &info, &error));
     assert_int_equal(info.n_lods, 0);
@@ -238,6 +240,24 @@ static void levels_are_files_next_to_the_mesh(void **state)
                         3 * (size_t)with.pages[0].width * (size_t)with.pages[0].height);
     splat_mesh_free(&with);
     splat_mesh_free(&without);
+}
+
+static void levels_of_an_earlier_run_are_named(void **state)
+{
+    studio *s = *state;
+    const char *path = "earlier.glb";
+    splat_texture_options options = usual_options();
+    splat_texture_info info;
+    splat_error error;
+    assert_int_equal(system("rm -f earlier*"), 0);
+    options.lods = 2;
+    ASSERT_OK(splat_texture_make(s->context, s->scene, "ball.ply", NULL, &options, &path, 1, &info, &error));
+    s->notices[0] = '\0';
+    options.lods = 1;
+    ASSERT_OK(splat_texture_make(s->context, s->scene, "ball.ply", NULL, &options, &path, 1, &info, &error));
+    assert_non_null(strstr(s->notices, "earlier_LOD2.glb was there before and is no level of this mesh"));
+    assert_null(strstr(s->notices, "earlier_LOD1.glb was"));
+    assert_true(splat_path_exists("earlier_LOD2.glb"));
 }
 
 /* A level shows what the mesh shows: their mean colours are similar. */
@@ -323,6 +343,7 @@ int main(void)
         cmocka_unit_test(a_level_has_a_quarter_of_the_faces),
         cmocka_unit_test(levels_end_with_a_reason),
         cmocka_unit_test(levels_are_files_next_to_the_mesh),
+        cmocka_unit_test(levels_of_an_earlier_run_are_named),
         cmocka_unit_test(levels_have_the_colors_of_the_mesh),
         cmocka_unit_test(what_stops_leaves_whole_files),
         cmocka_unit_test(what_cannot_be_is_refused_first),

@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#define MOST_LODS 8 /* as texture_options.def has it */
+
 /* A texture in work. */
 typedef struct texture_work {
     splat_context *context;
@@ -120,6 +122,21 @@ static splat_status make_lods(texture_work *w, splat_texture_info *info, splat_e
     return SPLAT_OK;
 }
 
+/* Levels of an earlier run do not fit the new mesh. */
+static splat_status name_other_levels(const texture_work *w, int n_lods, splat_error *error)
+{
+    for (int level = n_lods + 1; level <= MOST_LODS; level++)
+        for (size_t i = 0; i < w->n_paths; i++) {
+            char *path = splat_lod_path(w->paths[i], level);
+            if (!path) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+            if (splat_path_exists(path))
+                splat_log(w->context, SPLAT_LOG_NOTICE, "%s was there before and is no level of this mesh; delete it",
+                          path);
+            free(path);
+        }
+    return SPLAT_OK;
+}
+
 static splat_status make(texture_work *w, const char *mesh_path, splat_model *model, splat_texture_info *info,
                          splat_error *error)
 {
@@ -129,7 +146,8 @@ static splat_status make(texture_work *w, const char *mesh_path, splat_model *mo
     SPLAT_TRY(read_sky(&w->options, &w->format.sky, error));
     SPLAT_TRY(splat_texture_paint(w->context, w->scene, &w->mesh, model, &w->options, info, error));
     SPLAT_TRY(write_level(w, 0, error));
-    return make_lods(w, info, error);
+    SPLAT_TRY(make_lods(w, info, error));
+    return name_other_levels(w, info->n_lods, error);
 }
 
 splat_status splat_texture_make(splat_context *context, splat_scene *scene, const char *mesh_path, splat_model *model,
