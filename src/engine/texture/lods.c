@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "mesh/files/texture_files.h"
+#include "mesh/mesh_holes.h"
 #include "mesh/mesh_simplify.h"
 
 #include <math.h>
@@ -13,6 +14,8 @@
 #define LEAST_SIDE 64  /* of a texture_size */
 #define MOST_TEXELS 8  /* that collapses move the surface, texels of the level before. Without a limit the target is met
                           at any price: many small pieces, which stay, cost the walls around them */
+
+#define HOLE_TEXELS 16 /* diagonal of the largest holes that are closed, texels of the level before */
 
 /* ---------------------------------------------------------------- names and options */
 
@@ -79,18 +82,20 @@ static splat_status simplify(splat_mesh *mesh, size_t n_faces, const splat_textu
                              splat_error *error)
 {
     splat_mesh_simplify_options simplify_options;
+    size_t n_holes;
     float *sizes = malloc((mesh->n_vertices + 1) * sizeof *sizes);
     if (!sizes) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to simplify %zu vertices", mesh->n_vertices);
     find_sizes(mesh, sizes);
     splat_mesh_drop_texture(mesh);
     splat_mesh_simplify_options_init(&simplify_options);
     simplify_options.target_faces = n_faces;
-    simplify_options.sizes = sizes;
     simplify_options.max_sizes = MOST_TEXELS;
     simplify_options.threads = threads;
     simplify_options.progress = options->progress;
     simplify_options.progress_user = options->progress_user;
-    splat_status status = splat_mesh_simplify(mesh, &simplify_options, NULL, error);
+    splat_status status = splat_mesh_close_holes(mesh, HOLE_TEXELS, threads, &sizes, &n_holes, error);
+    simplify_options.sizes = sizes;
+    if (status == SPLAT_OK) status = splat_mesh_simplify(mesh, &simplify_options, NULL, error);
     free(sizes);
     return status;
 }

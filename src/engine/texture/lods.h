@@ -20,7 +20,8 @@ void splat_lod_next_options(splat_texture_options *options);
 /* Most host memory, bytes, of making level 1 of a mesh, the mesh included. */
 uint64_t splat_lod_bytes(size_t n_vertices, size_t n_faces);
 
-/* Simplifies a textured mesh for the next level and takes its texture away. Triangles stay small where texels are.
+/* Simplifies a textured mesh for the next level and takes its texture away. Holes of at most 16 texels of this level
+ * are closed, as every hole needs faces around it. Triangles stay small where texels are.
  * *why: NULL, or a malloc'd sentence that says why there is no such level: the mesh has too few faces, or its shape
  * (8 texels of this level), pieces and holes, which stay, need more than half of them. Errors: MEMORY, STOPPED. */
 splat_status splat_lod_coarsen(splat_mesh *mesh, const splat_texture_options *options, int threads, char **why,
