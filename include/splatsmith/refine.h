@@ -36,8 +36,8 @@ splat_status splat_refine_describe(const char *mesh_path, int gaussians_per_tria
 typedef struct splat_refine_input {
     size_t size;
     const char *mesh_path;         /* a mesh of any format; required. Its faces do not change */
-    const char *splat_path;        /* gives its colours to a mesh without colours, by the nearest Gaussians; NULL: such
-                                      a mesh begins grey */
+    const char *splat_path;        /* lends the harmonics of its nearest Gaussians, and to a mesh without colours the
+                                      colours too; NULL: no harmonics, and such a mesh begins grey */
     splat_render_mode render_mode; /* AUTO and CLASSIC: 3DGS's fixed dilation, which leaves no gaps between Gaussians of
                                       less than a pixel; MIP: the 2D Mip filter with options.kernel_size */
 } splat_refine_input;

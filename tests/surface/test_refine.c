@@ -8,6 +8,7 @@
 #include "io/splat/formats.h"
 #include "math/camera.h"
 #include "mesh/mesh_raster.h"
+#include "model/files.h"
 #include "model/render.h"
 #include "option_effects.h"
 #include "refine_fixture.h"
@@ -51,10 +52,7 @@ static void the_options(void **state)
     assert_int_equal(o.densify_until_iter, 0);
     assert_true(o.random_background);
     must(splat_train_options_check(&o, &error), &error);
-    for (int band = 1; band <= 3; band++) { /* at the ends of 1000, 2000, 3000 */
-        assert_int_equal(splat_schedule_sh_degree(&o, 1000 * band), band - 1);
-        assert_int_equal(splat_schedule_sh_degree(&o, 1000 * band + 1), band);
-    }
+    assert_int_equal(splat_schedule_sh_degree(&o, 1), 3); /* short runs need all bands as well */
     assert_int_equal(splat_schedule_sh_degree(&o, 15000), 3);
     assert_false(splat_schedule_filters_after(&o, 500));
     o.refine.gaussians_per_triangle = 2;
@@ -248,12 +246,13 @@ static void colors_come_from_the_mesh_or_a_splat(void **state)
     for (uint32_t i = 0; i < 30; i++) assert_true(fabsf(t->model->gaussians.p.sh_dc[i]) < 0.01f);
     splat_trainer_destroy(t);
 
-    must(splat_cloud_make(&cloud, 3, 0, false, &error), &error); /* red on the left, a faint green, blue on the right */
+    must(splat_cloud_make(&cloud, 3, 1, false, &error), &error); /* red on the left, a faint green, blue on the right */
     for (int i = 0; i < 3; i++) {
         cloud.means[3 * i] = (float)(20 * (i - 1));
         cloud.opacities[i] = i == 1 ? -1 : 1;
         cloud.rotations[4 * i] = 1;
         for (int c = 0; c < 3; c++) cloud.sh_dc[3 * i + c] = c == i ? 1.6f : -1.6f;
+        for (int k = 0; k < 9; k++) cloud.sh_rest[9 * i + k] = (float)(k + 1 - 10 * i) / 100;
     }
     splat_save_options options;
     splat_save_options_init(&options);
@@ -272,6 +271,17 @@ static void colors_come_from_the_mesh_or_a_splat(void **state)
         if (is_right) assert_true(g->p.sh_dc[3 * i] < -0.9f && g->p.sh_dc[3 * i + 2] > 0.9f);
         assert_true(g->p.sh_dc[3 * i + 1] < -0.9f);
     }
+    assert_int_equal(g->active_sh_degree, 3);
+    must(splat_model_make_cloud(t->model, g->n, &cloud, &error), &error);
+    must(splat_model_download(t->model, &cloud, &error), &error);
+    for (size_t i = 0; i < cloud.n; i++) { /* the bands of the nearest, and zeros above */
+        const int from = cloud.means[3 * i] < 0 ? 0 : 2;
+        const size_t channels = 45;
+        if (fabsf(cloud.means[3 * i]) < 2) continue;
+        for (size_t k = 0; k < channels; k++)
+            assert_float_equal(cloud.sh_rest[channels * i + k], k < 9 ? (float)((int)k + 1 - 10 * from) / 100 : 0, 1e-6f);
+    }
+    splat_cloud_free(&cloud);
     splat_trainer_destroy(t);
     close_tiny(&p);
 }

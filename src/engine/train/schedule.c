@@ -36,10 +36,8 @@ float splat_schedule_lr_factor(const splat_train_options *options, int iteration
 
 int splat_schedule_sh_degree(const splat_train_options *options, int iteration)
 {
-    int interval = splat_schedule_continues_splat(options) ? options->regularizer->sh_interval : 0;
-    int degree = interval ? (iteration - 1) / interval
-                          : splat_schedule_continues_splat(options) ? options->sh_degree : iteration / 1000;
-    return degree < options->sh_degree ? degree : options->sh_degree;
+    const int degree = iteration / 1000;
+    return degree < options->sh_degree && !splat_schedule_continues_splat(options) ? degree : options->sh_degree;
 }
 
 bool splat_schedule_filters_after(const splat_train_options *options, int iteration)

@@ -15,7 +15,7 @@ float splat_schedule_position_lr(const splat_train_options *options, float exten
  * geometric between. */
 float splat_schedule_lr_factor(const splat_train_options *options, int iteration);
 /* One band more at the start of iterations 1000, 2000, ...; at most options->sh_degree, and all of it when a splat is
- * trained on, unless its regularizer lets them join after so many iterations. */
+ * trained on. */
 int splat_schedule_sh_degree(const splat_train_options *options, int iteration);
 /* The share of Gaussians that a view of the iteration leaves out: it grows to options->dropout, all of it for up to 30
  * photos, less of it for up to 80, and none for more photos. */

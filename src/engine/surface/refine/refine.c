@@ -215,7 +215,6 @@ static const splat_regularizer regularizer = {
     .stage = "refine",
     .title = "refinement",
     .continues_splat = true,
-    .sh_interval = 1000,
     .least_gaussians = 4, /* until the mesh is there */
     .arrays_title = "none",
     .results_name = "normal consistency",

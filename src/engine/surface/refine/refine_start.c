@@ -1,17 +1,15 @@
 /* Refinement begins with a mesh: what it needs, and the Gaussians in its triangles (SuGaR, section 4.3). Before that,
  * whether the mesh belongs to the scene, and colours for a mesh that has none. */
 #include "base/options.h"
-#include "base/point_tree.h"
-#include "io/picture/image_write.h"
-#include "io/splat/formats.h"
+#include "io/splat/cloud.h"
 #include "math/camera.h"
-#include "math/sh.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh/mesh_raster.h"
 #include "scene/scene.h"
 #include "splatsmith/refine.h"
 #include "surface/bound/bound.h"
 #include "surface/refine/refine.h"
+#include "surface/refine/refine_colors.h"
 #include "train/parts/bound_rows.h"
 #include "train/start.h"
 
@@ -88,57 +86,18 @@ static splat_status check_coverage(const splat_trainer *t, const splat_mesh *mes
     return status;
 }
 
-/* ---------------------------------------------------------------- colours of the nearest Gaussians */
+/* ---------------------------------------------------------------- colours of a mesh without any */
 
-#define OPAQUE 0.0f /* a logit: Gaussians of less than 1/2 tell little of what is to be seen */
-
-/* The opaque Gaussians first, in their order; returns how many there are. All count where none is opaque. */
-static size_t keep_opaque(splat_cloud *cloud)
+/* Those of the nearest Gaussians of the lender; grey without one. */
+static splat_status color_mesh(const splat_trainer *t, const splat_color_lender *lender, splat_mesh *mesh,
+                               splat_error *error)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < cloud->n; i++) {
-        if (cloud->opacities[i] < OPAQUE) continue;
-        memmove(cloud->means + 3 * n, cloud->means + 3 * i, 3 * sizeof *cloud->means);
-        memmove(cloud->sh_dc + 3 * n++, cloud->sh_dc + 3 * i, 3 * sizeof *cloud->sh_dc);
-    }
-    return n ? n : cloud->n;
-}
-
-static splat_status take_nearest(const splat_cloud *cloud, size_t n, int threads, splat_mesh *mesh, splat_error *error)
-{
-    splat_point_tree tree;
-    uint32_t *nearest = malloc(mesh->n_vertices * sizeof *nearest + 1);
-    if (!nearest) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to color %zu vertices", mesh->n_vertices);
-    splat_status status = splat_point_tree_make(&tree, cloud->means, n, threads, error);
-    if (status == SPLAT_OK) {
-        status = splat_point_tree_query(&tree, mesh->vertices, mesh->n_vertices, 1, threads, NULL, nearest, error);
-        splat_point_tree_free(&tree);
-    }
-    for (size_t v = 0; v < mesh->n_vertices && status == SPLAT_OK; v++)
-        for (size_t c = 0; c < 3; c++)
-            mesh->colors[4 * v + c] =
-                splat_image_byte(0.5f + SPLAT_SH_C0 * cloud->sh_dc[3 * (size_t)nearest[v] + c]);
-    free(nearest);
-    return status;
-}
-
-/* Colours of the vertices of a mesh without any: those of the nearest Gaussians of a splat, or grey (NULL path). */
-static splat_status color_mesh(const splat_trainer *t, const char *splat_path, splat_mesh *mesh, splat_error *error)
-{
-    splat_cloud cloud;
     SPLAT_TRY(splat_mesh_require_colors(mesh, error));
-    if (!splat_path) {
-        splat_log(t->context, SPLAT_LOG_NOTICE,
-                  "the mesh has no colours and begins grey; a splat, `gs_output_dir`, would lend it its own");
-        for (size_t i = 0; i < 4 * mesh->n_vertices; i++) mesh->colors[i] = i % 4 == 3 ? 255 : 128;
-        return SPLAT_OK;
-    }
-    SPLAT_TRY(splat_cloud_read(splat_path, &cloud, error));
-    splat_status status = cloud.n ? take_nearest(&cloud, keep_opaque(&cloud), t->context->threads, mesh, error)
-                                  : splat_fail_at(error, SPLAT_ERROR_FORMAT, splat_path, SPLAT_NO_OFFSET,
-                                                  "the splat has no Gaussians that the mesh could take colours from");
-    splat_cloud_free(&cloud);
-    return status;
+    if (lender) return splat_color_lender_color(lender, t->context->threads, mesh, error);
+    splat_log(t->context, SPLAT_LOG_NOTICE,
+              "the mesh has no colours and begins grey; a splat, `gs_output_dir`, would lend it its own");
+    for (size_t i = 0; i < 4 * mesh->n_vertices; i++) mesh->colors[i] = i % 4 == 3 ? 255 : 128;
+    return SPLAT_OK;
 }
 
 /* ---------------------------------------------------------------- the mesh */
@@ -216,14 +175,17 @@ static splat_status check_memory(const splat_trainer *t, const splat_mesh *mesh,
 
 /* ---------------------------------------------------------------- the Gaussians */
 
-/* Colours and opacities; the rest follows from the mesh. */
-static splat_status begin_free(splat_trainer *t, const splat_bound_start *start, const char *path, splat_error *error)
+/* What is not bound: colours and opacities. */
+static splat_status begin_free(splat_trainer *t, const splat_mesh *mesh, const splat_color_lender *lender,
+                               const splat_bound_start *start, const char *path, splat_error *error)
 {
+    const int per_face = t->options.refine.gaussians_per_triangle;
     splat_cloud cloud;
     SPLAT_TRY(splat_cloud_make(&cloud, start->n, t->options.sh_degree, false, error));
     memcpy(cloud.opacities, start->opacities, start->n * sizeof *cloud.opacities);
     memcpy(cloud.sh_dc, start->sh_dc, 3 * start->n * sizeof *cloud.sh_dc);
     for (size_t i = 0; i < start->n; i++) cloud.rotations[4 * i] = 1;
+    if (lender) splat_color_lender_give_bands(lender, mesh, per_face, t->context->threads, &cloud);
     splat_status status = splat_trainer_begin_with(t, &cloud, path, 0, error);
     splat_cloud_free(&cloud);
     return status;
@@ -236,15 +198,15 @@ static splat_status upload_array(splat_trainer *t, int array, const void *host, 
 }
 
 /* The Gaussians that are not bound yet, then what they follow from, then they follow. */
-static splat_status take(splat_trainer *t, const splat_mesh *mesh, const splat_bound_start *start, const char *path,
-                         splat_error *error)
+static splat_status take(splat_trainer *t, const splat_mesh *mesh, const splat_color_lender *lender,
+                         const splat_bound_start *start, const char *path, splat_error *error)
 {
     uint32_t rows[SPLAT_N_REFINE_ARRAYS] = {[SPLAT_BOUND_vertices] = (uint32_t)mesh->n_vertices,
                                             [SPLAT_BOUND_plane_scales] = (uint32_t)start->n,
                                             [SPLAT_BOUND_plane_rotations] = (uint32_t)start->n,
                                             [SPLAT_REFINE_FACES] = (uint32_t)mesh->n_faces};
     SPLAT_TRY(splat_bound_resize(t, rows, error));
-    SPLAT_TRY(begin_free(t, start, path, error)); /* all state becomes zero here */
+    SPLAT_TRY(begin_free(t, mesh, lender, start, path, error)); /* all state becomes zero here */
     SPLAT_TRY(upload_array(t, SPLAT_BOUND_vertices, mesh->vertices, error));
     SPLAT_TRY(upload_array(t, SPLAT_BOUND_plane_scales, start->plane_scales, error));
     SPLAT_TRY(upload_array(t, SPLAT_BOUND_plane_rotations, start->plane_rotations, error));
@@ -253,11 +215,12 @@ static splat_status take(splat_trainer *t, const splat_mesh *mesh, const splat_b
     return splat_refine_follow(t, error);
 }
 
-static splat_status bind(splat_trainer *t, const splat_mesh *mesh, const char *path, splat_error *error)
+static splat_status bind(splat_trainer *t, const splat_mesh *mesh, const splat_color_lender *lender, const char *path,
+                         splat_error *error)
 {
     splat_bound_start start;
     SPLAT_TRY(splat_bound_initialize(mesh, t->options.refine.gaussians_per_triangle, &start, error));
-    splat_status status = take(t, mesh, &start, path, error);
+    splat_status status = take(t, mesh, lender, &start, path, error);
     splat_bound_start_free(&start);
     return status;
 }
@@ -268,15 +231,27 @@ void splat_refine_input_init_sized(splat_refine_input *input, size_t size)
     splat_options_give(input, size, &defaults, sizeof defaults);
 }
 
-static splat_status start(splat_trainer *t, const splat_refine_input *input, splat_mesh *mesh, splat_error *error)
+/* lender: NULL, or what lends its colours. */
+static splat_status start_with(splat_trainer *t, const splat_refine_input *input, const splat_color_lender *lender,
+                               splat_mesh *mesh, splat_error *error)
 {
-    bool is_mip = input->render_mode == SPLAT_RENDER_MIP;
-    SPLAT_TRY(check_memory(t, mesh, input->mesh_path, error));
-    SPLAT_TRY(check_coverage(t, mesh, input->mesh_path, error));
-    if (!mesh->colors) SPLAT_TRY(color_mesh(t, input->splat_path, mesh, error));
+    const bool is_mip = input->render_mode == SPLAT_RENDER_MIP;
+    if (!mesh->colors) SPLAT_TRY(color_mesh(t, lender, mesh, error));
     SPLAT_TRY(splat_model_set_render_mode(t->model, is_mip ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC,
                                           is_mip ? t->options.kernel_size : 0, error));
-    return bind(t, mesh, input->mesh_path, error);
+    return bind(t, mesh, lender, input->mesh_path, error);
+}
+
+static splat_status start(splat_trainer *t, const splat_refine_input *input, splat_mesh *mesh, splat_error *error)
+{
+    splat_color_lender lender;
+    SPLAT_TRY(check_memory(t, mesh, input->mesh_path, error));
+    SPLAT_TRY(check_coverage(t, mesh, input->mesh_path, error));
+    if (!input->splat_path) return start_with(t, input, NULL, mesh, error);
+    SPLAT_TRY(splat_color_lender_open(input->splat_path, t->options.sh_degree, t->context->threads, &lender, error));
+    splat_status status = start_with(t, input, &lender, mesh, error);
+    splat_color_lender_free(&lender);
+    return status;
 }
 
 splat_status splat_trainer_start_refine(splat_trainer *t, const splat_refine_input *input, splat_error *error)

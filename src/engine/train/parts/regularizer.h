@@ -28,8 +28,7 @@ struct splat_regularizer {
     const char *stage;              /* what checkpoints and curves call a run with it; without any it is "train" */
     const char *title;              /* title in plans and charts: "coarse training" */
     bool continues_splat;           /* it trains a finished splat on: the splat's render mode, its 3D filter fused and
-                                       never made again, every step made */
-    int sh_interval;                /* steps until a further band of the SH joins; 0: all join at once */
+                                       never made again, all bands of the SH, every step made */
     uint32_t least_gaussians;       /* fewer cannot be regularized */
     const splat_extra_array *arrays; /* its state, in trainer->regularizer_rows */
     int n_arrays;
