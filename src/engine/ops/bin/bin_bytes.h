@@ -60,7 +60,7 @@ static inline size_t splat_bin_frame_bytes(const splat_work *w)
 /* A device's blocks count the lists of tiles in shared memory: of so many tiles each (a row of the largest picture has
  * 4,096), and so many Gaussians or more. */
 #define SPLAT_BIN_RANGE_TILES 7168u
-#define SPLAT_BIN_BLOCK_GAUSSIANS 2048u
+#define SPLAT_BIN_BLOCK_GAUSSIANS 1024u
 #define SPLAT_BIN_BLOCKS 384u
 
 static inline size_t splat_bin_blocks(size_t n)
@@ -69,8 +69,8 @@ static inline size_t splat_bin_blocks(size_t n)
     return blocks < SPLAT_BIN_BLOCKS ? blocks : SPLAT_BIN_BLOCKS;
 }
 
-/* Working memory. A device: a length of each tile's list, and the share of each block in those that it counts; a key of
- * 64 bits of each instance. */
+/* Working memory. A device: a length of each tile's list, and the share of each block in those that it counts; where
+ * the rows of each block are kept; a key of 64 bits of each instance. */
 static inline size_t splat_bin_scratch_bytes(const splat_work *w)
 {
     size_t n_tiles = splat_work_tiles(w);
@@ -80,6 +80,8 @@ static inline size_t splat_bin_scratch_bytes(const splat_work *w)
                splat_bin_rows_bytes(w->height / SPLAT_TILE + 1);
     size_t of_block = n_tiles < SPLAT_BIN_RANGE_TILES ? n_tiles : SPLAT_BIN_RANGE_TILES;
     size_t of_tiles = (2 * n_tiles + splat_bin_blocks(w->n) * of_block) * sizeof(uint32_t);
+    size_t ranges = 2 * n_tiles / SPLAT_BIN_RANGE_TILES + 1; /* of whole rows of tiles */
+    of_tiles += (1 + splat_larger(splat_bin_blocks(w->n), ranges)) * sizeof(uint32_t);
     return of_tiles + w->n_instances * sizeof(uint64_t);
 }
 

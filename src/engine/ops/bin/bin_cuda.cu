@@ -1,5 +1,6 @@
 /* bin on CUDA: the tiles of each Gaussian are enumerated twice, row by row, first to count the instances of the tiles,
  * then to put (depth, Gaussian) into the tile's list at whichever place is free; at last blocks sort the lists (CUB).
+ * The first time keeps the span of each row for the second where there is room.
  * Blocks count in shared memory, and each keeps where its share of every list begins, so the places too are given out
  * there. All keys of a list differ, so the order of the list does not depend on who came first. The host never waits
  * for a count: arrays are sized by the view's last count with a margin, and a step that needs more sets `overflow` and
@@ -26,7 +27,9 @@ extern "C" {
 #define MAX_TILE_ROWS (65536 / SPLAT_TILE) /* of the largest picture, see splat_view_begin */
 
 static_assert(SPLAT_BIN_RANGE_TILES >= MAX_TILE_ROWS, "a block counts a row of tiles or more");
-static_assert((SPLAT_BIN_RANGE_TILES + 2 * WALK_THREADS * WALK_EACH) * sizeof(uint32_t) <= 48 * 1024,
+static_assert(SPLAT_BIN_RANGE_TILES * sizeof(uint32_t) +
+                      WALK_THREADS * WALK_EACH * (sizeof(uint32_t) + sizeof(uint16_t)) +
+                      (WALK_WARPS + 1) * sizeof(uint32_t) <= 48 * 1024,
               "what every device's blocks may have of shared memory");
 
 /* The rows of tiles of a block, and its numbers: shared[tile of the range], and first: the range's first tile of the
@@ -57,7 +60,7 @@ __global__ void __launch_bounds__(WALK_THREADS, WALK_RESIDENT)
     const walk_range r = range_of(P);
     for (uint32_t i = threadIdx.x; i < r.n_tiles; i += WALK_THREADS) counts[i] = 0;
     __syncthreads();
-    walk_rows(P, r.begin, r.end, [&](uint32_t, uint32_t y, int2 span) {
+    walk_rows<SPANS_FOUND>(P, r.begin, r.end, [&](uint32_t, uint32_t y, int2 span) {
         uint32_t *row = counts + (y - r.begin) * P.tiles_x;
         for (int x = span.x; x < span.y; x++) atomicAdd(&row[x], 1u);
     });
@@ -133,7 +136,7 @@ __global__ void __launch_bounds__(WALK_THREADS, WALK_RESIDENT) emit_kernel(const
     const uint32_t *share = share_of(P, r), *tile_begin = P.tile_begin + P.row_begin * P.tiles_x + r.first;
     for (uint32_t i = threadIdx.x; i < r.n_tiles; i += WALK_THREADS) next[i] = tile_begin[i] + share[i];
     __syncthreads();
-    walk_rows(P, r.begin, r.end, [&](uint32_t v, uint32_t y, int2 span) {
+    walk_rows<SPANS_KEPT>(P, r.begin, r.end, [&](uint32_t v, uint32_t y, int2 span) {
         uint32_t *row = next + (y - r.begin) * P.tiles_x;
         const uint64_t key = (uint64_t)__float_as_uint(P.depth[v]) << 32 | v;
         for (int x = span.x; x < span.y; x++) P.keys[atomicAdd(&row[x], 1u)] = key;
@@ -261,6 +264,8 @@ __global__ void __launch_bounds__(BIN_THREADS)
     for (uint32_t i = threadIdx.x; i < tiles_y; i += BIN_THREADS) sums[i] = 0;
     __syncthreads();
     for (uint64_t v = blockIdx.x * BIN_THREADS + threadIdx.x; v < P.n; v += gridDim.x * BIN_THREADS) {
+        const ushort4 rect = P.rects[v];
+        if (rect.x >= rect.z) continue;
         tile_walk w = walk_of(P, (uint32_t)v);
         for (int y = w.rect.y; y < w.rect.w; y++) {
             int2 span = row_span(P, w, y);
@@ -343,18 +348,21 @@ static splat_status take_counts(splat_cuda_backend *cuda, splat_frame *frame, bi
 {
     splat_backend *backend = &cuda->base;
     const uint32_t rows = P->row_end - P->row_begin;
-    const size_t bytes = (size_t)P->tiles_x * rows * sizeof(uint32_t);
+    const size_t n_tiles = (size_t)P->tiles_x * rows;
     P->range_rows = SPLAT_BIN_RANGE_TILES / P->tiles_x;
-    SPLAT_TRY(splat_scratch_take(backend, bytes, (void **)&P->lengths, error));
-    SPLAT_TRY(splat_scratch_take(backend, walk_grid(cuda, P).x * bytes, (void **)&P->shares, error));
+    const dim3 grid = walk_grid(cuda, P);
+    const size_t of_rows = 1 + (size_t)grid.x * grid.y;
+    SPLAT_TRY(splat_scratch_take(backend, (n_tiles + of_rows) * sizeof(uint32_t), (void **)&P->lengths, error));
+    P->row_counts = P->lengths + n_tiles;
+    SPLAT_TRY(splat_scratch_take(backend, grid.x * n_tiles * sizeof(uint32_t), (void **)&P->shares, error));
     return SPLAT_OK;
 }
 
-/* The lengths of the tiles' lists, and the order of the tiles. */
+/* The lengths of the tiles' lists, and the order of the tiles. row_counts[0] lies behind the lengths. */
 static splat_status count_tiles(splat_cuda_backend *cuda, const bin_parameters &P, splat_error *error)
 {
     const size_t n_tiles = (size_t)P.tiles_x * (P.row_end - P.row_begin);
-    CUDA_TRY("clear memory", cudaMemsetAsync(P.lengths, 0, n_tiles * sizeof(uint32_t), cuda->stream));
+    CUDA_TRY("clear memory", cudaMemsetAsync(P.lengths, 0, (n_tiles + 1) * sizeof(uint32_t), cuda->stream));
     count_kernel<<<walk_grid(cuda, &P), WALK_THREADS, walk_shared_bytes(&P), cuda->stream>>>(P);
     CUDA_LAUNCHED("count");
     lists_kernel<<<1, LISTS_THREADS, 0, cuda->stream>>>(P);
@@ -454,7 +462,10 @@ extern "C" splat_status splat_bin_cuda(splat_backend *backend, const struct spla
     }
     const bool any = P.capacity && P.n;
     if (any) SPLAT_TRY(take_instances(cuda, frame, &P, error)); /* before the launches, so that they follow closely */
-    if (!waits) SPLAT_TRY(count_tiles(cuda, P, error));
+    if (!waits) {
+        P.rows = P.instances;
+        SPLAT_TRY(count_tiles(cuda, P, error));
+    }
     if (any) SPLAT_TRY(list_instances(cuda, P, error));
     return splat_scratch_reset(backend, error);
 }

@@ -6,7 +6,7 @@
 
 #define WALK_THREADS 512
 #define WALK_WARPS (WALK_THREADS / 32)
-#define WALK_EACH 4 /* Gaussians of a lane at a time */
+#define WALK_EACH 5 /* Gaussians of a thread at a time, at most; odd, so that threads are in different banks */
 #define WALK_PER_MULTIPROCESSOR 3
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #define WALK_RESIDENT 2 /* a multiprocessor of sm_75 has 1,024 threads */
@@ -27,6 +27,9 @@ struct bin_parameters {
     uint32_t range_rows;   /* rows of tiles that a block counts: those of one blockIdx.y */
     uint32_t *lengths;     /* [tiles of the band] of their lists */
     uint32_t *shares;      /* [blocks along x][tiles of the band] where the block's share of the list begins in it */
+    uint32_t *row_counts;  /* [blocks] where the rows of a block begin in `rows`, and before them the count of all */
+    uint32_t *rows;        /* [capacity] the spans of the rows that count found, for emit; NULL: emit finds them again.
+                              The list of instances, which is written later, lends its memory */
     uint64_t *keys;        /* [capacity] depth and visible index */
     uint32_t *tile_begin, *tile_order, *instances;
     splat_cuda_view_state *state;
@@ -51,14 +54,14 @@ __device__ __forceinline__ tile_walk no_tiles()
 __device__ __forceinline__ tile_walk walk_of(const bin_parameters &P, uint32_t id)
 {
     tile_walk w;
+    const float4 q = P.conic[id]; /* all are asked for at once */
+    const float2 m = P.mean2d[id];
     w.rect = P.rects[id];
     w.rect.y = (unsigned short)max((uint32_t)w.rect.y, P.row_begin);
     w.rect.w = (unsigned short)min((uint32_t)w.rect.w, P.row_end);
     if (w.rect.x >= w.rect.z || w.rect.y >= w.rect.w) return no_tiles();
-    float4 q = P.conic[id];
     float k = 2.0f * (logf(255.0f * q.w) + 5e-5f);
     if (!(k > 0.0f)) return no_tiles(); /* too faint for any pixel */
-    float2 m = P.mean2d[id];
     w.u = m.x, w.v = m.y, w.a = q.x, w.b = q.y, w.c = q.z;
     w.det = splat_determinant(q.x, q.y, q.z);
     float ratio = q.x * q.z / w.det;
@@ -100,50 +103,83 @@ __device__ __forceinline__ uint32_t inclusive_warp_sum(uint32_t value)
     return value;
 }
 
-/* Calls take(v, y, span) for the rows of tiles begin to end of the Gaussians that this block has. A warp takes
- * some at a time, and spreads their rows over its lanes: most Gaussians of a model are not in the picture, and of those
- * that are most have a row or two and some have all. Every launch with as many blocks gives them the same Gaussians. */
-template <typename TAKE>
+/* The sum of all threads of the block that come before; *total: of all. sums: [WALK_WARPS], shared; the block meets. */
+__device__ __forceinline__ uint32_t exclusive_block_sum(uint32_t value, uint32_t *sums, uint32_t *total)
+{
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31, in_warp = inclusive_warp_sum(value);
+    if (lane == 31) sums[warp] = in_warp;
+    __syncthreads();
+    const uint32_t of_warps = inclusive_warp_sum(lane < WALK_WARPS ? sums[lane] : 0);
+    *total = __shfl_sync(0xffffffffu, of_warps, WALK_WARPS - 1);
+    return __shfl_sync(0xffffffffu, of_warps, warp) - sums[warp] + in_warp - value;
+}
+
+/* The spans of the rows: count finds them and keeps them for emit, where there is room. */
+enum walk_spans { SPANS_FOUND, SPANS_KEPT };
+
+/* Calls take(v, y, span) for the rows of tiles begin to end of the Gaussians that this block has. The block takes up to
+ * WALK_THREADS * WALK_EACH at a time, 32 neighbours from each of many places of the model, and spreads their rows over
+ * its threads: most Gaussians of a model are not in the picture, of those that are most have a row or two and some have
+ * all, and neighbours resemble each other. Every launch with as many blocks gives them the same Gaussians, and finds
+ * the same rows in the same order. */
+template <walk_spans SPANS, typename TAKE>
 __device__ __forceinline__ void walk_rows(const bin_parameters &P, uint32_t begin, uint32_t end, TAKE take)
 {
-    __shared__ uint32_t all_ids[WALK_WARPS][32 * WALK_EACH], all_ends[WALK_WARPS][32 * WALK_EACH];
-    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-    uint32_t *ids = all_ids[warp], *ends = all_ends[warp]; /* of those with a row; ends: inclusive sums of the rows */
-    for (uint64_t batch = warp * gridDim.x + blockIdx.x; batch * (32 * WALK_EACH) < P.n;
-         batch += WALK_WARPS * gridDim.x) {
-        const uint64_t first = batch * (32 * WALK_EACH) + lane;
+    __shared__ uint32_t ends[WALK_THREADS * WALK_EACH]; /* inclusive sums of the rows */
+    __shared__ uint16_t bottoms[WALK_THREADS * WALK_EACH];
+    __shared__ uint32_t sums[WALK_WARPS], kept_at;
+    const uint32_t warp = threadIdx.x / 32, lane = threadIdx.x & 31, n_groups = (P.n + 31) / 32; /* n < 2^31 */
+    const uint32_t block = blockIdx.y * gridDim.x + blockIdx.x, stride = WALK_WARPS * gridDim.x;
+    uint32_t from = P.rows && SPANS == SPANS_KEPT ? P.row_counts[1 + block] : 0; /* of the rows of the first round */
+    for (uint64_t round = 0; round * (WALK_EACH * stride) < n_groups; round++) {
+        const uint64_t first = round * (WALK_EACH * stride) + warp * gridDim.x + blockIdx.x; /* group of the warp */
         ushort4 rects[WALK_EACH];
+        uint32_t own = 0, n_rows;
 #pragma unroll
-        for (int i = 0; i < WALK_EACH; i++)
-            rects[i] = first + 32 * i < P.n ? P.rects[first + 32 * i] : make_ushort4(0, 0, 0, 0);
-        uint32_t n_ids = 0, n_rows = 0;
+        for (int i = 0; i < WALK_EACH; i++) {
+            const uint64_t v = 32 * (first + i * (uint64_t)stride) + lane;
+            rects[i] = v < P.n ? P.rects[v] : make_ushort4(0, 0, 0, 0);
+        }
 #pragma unroll
         for (int i = 0; i < WALK_EACH; i++) {
             const uint32_t top = max((uint32_t)rects[i].y, begin), bottom = min((uint32_t)rects[i].w, end);
-            const bool some = rects[i].x < rects[i].z && top < bottom;
-            const uint32_t sum = n_rows + inclusive_warp_sum(some ? bottom - top : 0);
-            const unsigned lanes = __ballot_sync(0xffffffffu, some);
-            if (some) {
-                uint32_t at = n_ids + __popc(lanes & ((1u << lane) - 1));
-                ids[at] = (uint32_t)first + 32 * i;
-                ends[at] = sum;
-            }
-            n_ids += __popc(lanes);
-            n_rows = __shfl_sync(0xffffffffu, sum, 31);
+            own += rects[i].x < rects[i].z && top < bottom ? bottom - top : 0;
         }
-        __syncwarp();
-        for (uint32_t row = lane; row < n_rows; row += 32) {
+        uint32_t at_end = exclusive_block_sum(own, sums, &n_rows);
+#pragma unroll
+        for (int i = 0; i < WALK_EACH; i++) {
+            const uint32_t top = max((uint32_t)rects[i].y, begin), bottom = min((uint32_t)rects[i].w, end);
+            at_end += rects[i].x < rects[i].z && top < bottom ? bottom - top : 0;
+            ends[WALK_EACH * threadIdx.x + i] = at_end;
+            bottoms[WALK_EACH * threadIdx.x + i] = (uint16_t)bottom;
+        }
+        if (SPANS == SPANS_FOUND && P.rows && round == 0 && threadIdx.x == 0) {
+            kept_at = atomicAdd(&P.row_counts[0], n_rows);
+            P.row_counts[1 + block] = kept_at;
+        }
+        __syncthreads();
+        if (SPANS == SPANS_FOUND && P.rows && round == 0) from = kept_at;
+        for (uint32_t row = threadIdx.x; row < n_rows; row += WALK_THREADS) {
             uint32_t at = 0; /* how many ended before this row */
 #pragma unroll
-            for (uint32_t step = 32 * WALK_EACH / 2; step > 0; step /= 2)
-                if (at + step <= n_ids && ends[at + step - 1] <= row) at += step;
-            const uint32_t v = ids[at];
-            const tile_walk w = walk_of(P, v);
-            const uint32_t y = min((uint32_t)P.rects[v].w, end) - (ends[at] - row);
-            const int2 span = w.rect.x < w.rect.z ? row_span(P, w, (int)y) : make_int2(0, 0);
+            for (uint32_t step = 2048; step > 0; step /= 2)
+                if (at + step <= WALK_THREADS * WALK_EACH && ends[at + step - 1] <= row) at += step;
+            const uint32_t thread = at / WALK_EACH, item = at - thread * WALK_EACH;
+            const uint32_t group = (uint32_t)first + (thread / 32 - warp) * gridDim.x + item * stride;
+            const uint32_t v = 32 * group + (thread & 31), y = bottoms[at] - (ends[at] - row);
+            const bool is_kept = P.rows && round == 0 && row < P.capacity && from < P.capacity - row;
+            int2 span;
+            if (SPANS == SPANS_KEPT && is_kept) {
+                const uint32_t kept = P.rows[from + row];
+                span = make_int2(kept & 0xffff, kept >> 16);
+            } else {
+                const tile_walk w = walk_of(P, v);
+                span = w.rect.x < w.rect.z ? row_span(P, w, (int)y) : make_int2(0, 0);
+                if (SPANS == SPANS_FOUND && is_kept) P.rows[from + row] = (uint32_t)span.x | (uint32_t)span.y << 16;
+            }
             if (span.x < span.y) take(v, y, span);
         }
-        __syncwarp();
+        __syncthreads(); /* before the next round writes */
     }
 }
 
