@@ -146,32 +146,51 @@ __global__ void __launch_bounds__(WALK_THREADS, WALK_RESIDENT) emit_kernel(const
 /* ---------------------------------------------------------------- sorting the lists */
 
 #define SHORT_THREADS 128
-#define SHORT_MOST (7 * SHORT_THREADS) /* keys that a block of them sorts */
+#define SHORT_MOST (7 * SHORT_THREADS) /* keys that so many threads sort */
 #define LONG_THREADS 512
 #define LONG_RUN (8 * LONG_THREADS) /* longer lists are sorted in runs, which are then merged */
 #define LONG_SPLIT 4                /* blocks that share the runs of a list */
+#define SHORT_GROUPS (LONG_THREADS / SHORT_THREADS)
 #define MERGE_SPLIT 8               /* and its keys in merging */
 
 struct less_than {
     __device__ __forceinline__ bool operator()(uint64_t a, uint64_t b) const { return a < b; }
 };
 
-/* n <= THREADS * ITEMS keys by a block, to the list or, not yet LAST, to where they were. An odd number of ITEMS has no
- * conflicts of banks where a thread writes its items side by side. */
-template <int THREADS, int ITEMS, bool LAST>
-__device__ __forceinline__ void sort_run(const bin_parameters &P, uint32_t begin, uint32_t n, void *shared)
+/* CUB's sort of a block, by SHORT_THREADS of its threads that meet at a barrier of their own. */
+template <int ITEMS>
+class group_sort
+    : public cub::BlockMergeSortStrategy<uint64_t, cub::NullType, SHORT_THREADS, ITEMS, group_sort<ITEMS>> {
+    typedef cub::BlockMergeSortStrategy<uint64_t, cub::NullType, SHORT_THREADS, ITEMS, group_sort<ITEMS>> strategy;
+
+public:
+    __device__ __forceinline__ group_sort(typename strategy::TempStorage &storage, uint32_t thread)
+        : strategy(storage, thread)
+    {
+    }
+
+    __device__ __forceinline__ void SyncImplementation() const
+    {
+        asm volatile("bar.sync %0, %1;" ::"r"(1 + threadIdx.x / SHORT_THREADS), "n"(SHORT_THREADS) : "memory");
+    }
+};
+
+/* n <= THREADS * ITEMS keys by THREADS threads, to the list or, not yet LAST, to where they were. An odd number of
+ * ITEMS has no conflicts of banks where a thread writes its items side by side. */
+template <typename SORT, int THREADS, int ITEMS, bool LAST>
+__device__ __forceinline__ void sort_run(const bin_parameters &P, uint32_t begin, uint32_t n, SORT sort)
 {
-    typedef cub::BlockMergeSort<uint64_t, THREADS, ITEMS> sorter;
+    const uint32_t thread = threadIdx.x % THREADS;
     uint64_t keys[ITEMS];
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
-        uint32_t i = k * THREADS + threadIdx.x;
+        uint32_t i = k * THREADS + thread;
         keys[k] = i < n ? P.keys[begin + i] : ~(uint64_t)0; /* larger than any: depths are finite */
     }
-    sorter(*(typename sorter::TempStorage *)shared).Sort(keys, less_than());
+    sort.Sort(keys, less_than());
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) {
-        uint32_t i = ITEMS * threadIdx.x + k;
+        uint32_t i = ITEMS * thread + k;
         if (i >= n) break;
         if (LAST)
             P.instances[begin + i] = (uint32_t)keys[k];
@@ -180,22 +199,36 @@ __device__ __forceinline__ void sort_run(const bin_parameters &P, uint32_t begin
     }
 }
 
-__global__ void __launch_bounds__(SHORT_THREADS) sort_short_kernel(const __grid_constant__ bin_parameters P)
+template <int ITEMS>
+__device__ __forceinline__ void sort_short(const bin_parameters &P, uint32_t begin, uint32_t n, uint64_t *shared)
 {
-    __shared__ uint64_t shared[SHORT_MOST + 1];
-    if (P.state->overflow) return;
-    const uint32_t tile = P.tile_order[blockIdx.x], begin = P.tile_begin[tile], n = P.tile_begin[tile + 1] - begin;
+    typedef group_sort<ITEMS> sort;
+    sort_run<sort, SHORT_THREADS, ITEMS, true>(
+        P, begin, n, sort(*(typename sort::TempStorage *)shared, threadIdx.x % SHORT_THREADS));
+}
+
+template <int ITEMS, bool LAST>
+__device__ __forceinline__ void sort_long(const bin_parameters &P, uint32_t begin, uint32_t n, uint64_t *shared)
+{
+    typedef cub::BlockMergeSort<uint64_t, LONG_THREADS, ITEMS> sort;
+    sort_run<sort, LONG_THREADS, ITEMS, LAST>(P, begin, n, sort(*(typename sort::TempStorage *)shared));
+}
+
+/* The list at place `place` of the order of tiles, if it is short; by SHORT_THREADS threads. */
+__device__ __forceinline__ void sort_short_list(const bin_parameters &P, uint32_t place, uint64_t *shared)
+{
+    const uint32_t tile = P.tile_order[place], begin = P.tile_begin[tile], n = P.tile_begin[tile + 1] - begin;
     if (n == 0 || n > SHORT_MOST) return;
     if (n <= SHORT_THREADS)
-        sort_run<SHORT_THREADS, 1, true>(P, begin, n, shared);
+        sort_short<1>(P, begin, n, shared);
     else if (n <= 2 * SHORT_THREADS)
-        sort_run<SHORT_THREADS, 2, true>(P, begin, n, shared);
+        sort_short<2>(P, begin, n, shared);
     else if (n <= 3 * SHORT_THREADS)
-        sort_run<SHORT_THREADS, 3, true>(P, begin, n, shared);
+        sort_short<3>(P, begin, n, shared);
     else if (n <= 5 * SHORT_THREADS)
-        sort_run<SHORT_THREADS, 5, true>(P, begin, n, shared);
+        sort_short<5>(P, begin, n, shared);
     else
-        sort_run<SHORT_THREADS, 7, true>(P, begin, n, shared);
+        sort_short<7>(P, begin, n, shared);
 }
 
 /* How many of n ascending keys are less. */
@@ -211,28 +244,43 @@ __device__ __forceinline__ uint32_t count_less(const uint64_t *keys, uint32_t n,
     return first;
 }
 
-/* The lists that are too long for sort_short_kernel, the first in the order of tiles: whole, or their runs. */
-__global__ void __launch_bounds__(LONG_THREADS) sort_long_kernel(const __grid_constant__ bin_parameters P)
+/* The lists that are too long for sort_short, the first in the order of tiles: whole, or their runs. The block is one
+ * of a table of columns x LONG_SPLIT. */
+__device__ __forceinline__ void sort_long_lists(const bin_parameters &P, uint32_t n_tiles, uint32_t column,
+                                                uint32_t columns, uint32_t split, uint64_t *shared)
 {
-    __shared__ uint64_t shared[LONG_RUN + 1];
-    if (P.state->overflow) return;
-    const uint32_t n_tiles = P.tiles_x * (P.row_end - P.row_begin);
-    for (uint32_t i = blockIdx.x; i < n_tiles; i += gridDim.x) {
+    for (uint32_t i = column; i < n_tiles; i += columns) {
         const uint32_t tile = P.tile_order[i], begin = P.tile_begin[tile], n = P.tile_begin[tile + 1] - begin;
         if (length_class(n) > length_class(SHORT_MOST)) return;
         if (n > LONG_RUN) {
-            for (uint32_t at = blockIdx.y * LONG_RUN; at < n; at += LONG_SPLIT * LONG_RUN)
-                sort_run<LONG_THREADS, LONG_RUN / LONG_THREADS, false>(P, begin + at, min(n - at, LONG_RUN), shared);
+            for (uint32_t at = split * LONG_RUN; at < n; at += LONG_SPLIT * LONG_RUN)
+                sort_long<LONG_RUN / LONG_THREADS, false>(P, begin + at, min(n - at, LONG_RUN), shared);
             continue;
         }
-        if (n <= SHORT_MOST || blockIdx.y > 0) continue;
+        if (n <= SHORT_MOST || split > 0) continue;
         if (n <= 3 * LONG_THREADS)
-            sort_run<LONG_THREADS, 3, true>(P, begin, n, shared);
+            sort_long<3, true>(P, begin, n, shared);
         else if (n <= 5 * LONG_THREADS)
-            sort_run<LONG_THREADS, 5, true>(P, begin, n, shared);
+            sort_long<5, true>(P, begin, n, shared);
         else
-            sort_run<LONG_THREADS, LONG_RUN / LONG_THREADS, true>(P, begin, n, shared);
+            sort_long<LONG_RUN / LONG_THREADS, true>(P, begin, n, shared);
     }
+}
+
+/* The first blocks sort long lists, a block each; the others as many short ones as they have groups of threads. */
+__global__ void __launch_bounds__(LONG_THREADS, 2)
+    sort_kernel(const __grid_constant__ bin_parameters P, uint32_t columns)
+{
+    __shared__ uint64_t shared[LONG_RUN + 1];
+    static_assert(SHORT_GROUPS * (SHORT_MOST + 1) <= LONG_RUN + 1, "each group has its part of it");
+    if (P.state->overflow) return;
+    const uint32_t n_tiles = P.tiles_x * (P.row_end - P.row_begin), of_long = columns * LONG_SPLIT;
+    if (blockIdx.x < of_long) {
+        sort_long_lists(P, n_tiles, blockIdx.x % columns, columns, blockIdx.x / columns, shared);
+        return;
+    }
+    const uint32_t group = threadIdx.x / SHORT_THREADS, place = (blockIdx.x - of_long) * SHORT_GROUPS + group;
+    if (place < n_tiles) sort_short_list(P, place, shared + group * (SHORT_MOST + 1));
 }
 
 /* The lists of more than a run: a key's place is the sum of its ranks in the runs. */
@@ -404,10 +452,9 @@ static splat_status list_instances(splat_cuda_backend *cuda, const bin_parameter
     const unsigned columns = n_tiles < most ? n_tiles : most;
     emit_kernel<<<walk_grid(cuda, &P), WALK_THREADS, walk_shared_bytes(&P), cuda->stream>>>(P);
     CUDA_LAUNCHED("emit");
-    sort_short_kernel<<<n_tiles, SHORT_THREADS, 0, cuda->stream>>>(P);
-    CUDA_LAUNCHED("sort short lists");
-    sort_long_kernel<<<dim3(columns, LONG_SPLIT), LONG_THREADS, 0, cuda->stream>>>(P);
-    CUDA_LAUNCHED("sort long lists");
+    sort_kernel<<<columns * LONG_SPLIT + (n_tiles + SHORT_GROUPS - 1) / SHORT_GROUPS, LONG_THREADS, 0, cuda->stream>>>(
+        P, columns);
+    CUDA_LAUNCHED("sort lists");
     merge_runs_kernel<<<dim3((columns + 3) / 4, MERGE_SPLIT), BIN_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("merge runs");
     return SPLAT_OK;
