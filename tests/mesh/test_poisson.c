@@ -1,4 +1,5 @@
 /* mesh/poisson.h: shapes that are known, topology, weights, colours, and its parts. */
+#include "mesh/poisson/poisson_envelope.h"
 #include "mesh/poisson/poisson_field.h"
 #include "mesh/poisson/poisson_octree.h"
 #include "mesh/poisson/poisson_points.h"
@@ -291,6 +292,90 @@ static void a_room_has_no_lids(void **state)
     cloud_free(&c);
 }
 
+/* ---------------------------------------------------------------- empty space */
+
+/* Below a height. */
+static void find_below(void *user, const float *positions, size_t n, uint8_t *is_empty)
+{
+    for (size_t i = 0; i < n; i++) is_empty[i] = positions[3 * i + 2] < *(const float *)user;
+}
+
+/* Any place, at random, but the same one again. */
+static void find_anything(void *user, const float *positions, size_t n, uint8_t *is_empty)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t bits[3];
+        memcpy(bits, positions + 3 * i, sizeof bits);
+        is_empty[i] = (splat_random(3, SPLAT_STREAM_TEST, bits[0], bits[1] ^ bits[2]).x[0] & 15) != 0;
+        ++*(size_t *)user;
+    }
+}
+
+/* The bottom of a sphere without points there. */
+static float lowest(const splat_mesh *mesh)
+{
+    float low = INFINITY;
+    for (size_t i = 0; i < mesh->n_vertices; i++) low = fminf(low, mesh->vertices[3 * i + 2]);
+    return low;
+}
+
+static void the_surface_enters_no_empty_space(void **state)
+{
+    (void)state;
+    cloud c = sphere_cloud(40000);
+    size_t n = 0;
+    for (size_t i = 0; i < c.n; i++) {
+        if (c.positions[3 * i + 2] < 4.5f) continue; /* 0.5 below the middle */
+        memmove(c.positions + 3 * n, c.positions + 3 * i, 12);
+        memmove(c.normals + 3 * n++, c.normals + 3 * i, 12);
+    }
+    c.n = n;
+    float limit = 4.3f;
+    splat_poisson_options options = poisson_options_of(8, 2);
+    outcome plain = reconstruct_with(&c, &options);
+    options.find_empty = find_below;
+    options.empty_user = &limit;
+    outcome out = reconstruct_with(&c, &options);
+    options.threads = 1;
+    outcome again = reconstruct_with(&c, &options);
+    print_message("bottom at %.3f, with empty space below 4.3 at %.3f\n", lowest(&plain.mesh), lowest(&out.mesh));
+    assert_closed(&out.mesh, 2, 1);
+    assert_true(lowest(&plain.mesh) < 4.1f);
+    assert_true(lowest(&out.mesh) > limit - 4.0f / 32);
+    size_t n_same = 0; /* the other half of the sphere hardly notices */
+    for (size_t i = 0; i < out.mesh.n_vertices; i++)
+        n_same += out.mesh.vertices[3 * i + 2] > 5 && fabs(sphere_distance(out.mesh.vertices + 3 * i)) < 0.02;
+    assert_true(n_same > out.mesh.n_vertices / 3);
+    assert_int_equal(again.mesh.n_vertices, out.mesh.n_vertices);
+    assert_memory_equal(again.mesh.vertices, out.mesh.vertices, 3 * sizeof(float) * out.mesh.n_vertices);
+    outcome_free(&plain);
+    outcome_free(&out);
+    outcome_free(&again);
+    cloud_free(&c);
+}
+
+/* Whatever is empty: no crack, no edge of three faces. */
+static void any_empty_space_makes_sound_meshes(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < N_STRANGE; kind++) {
+        cloud c = strange_cloud(kind);
+        size_t n_asked = 0;
+        splat_poisson_options options = poisson_options_of(8, 1);
+        options.close_sides = true;
+        options.samples_per_node = 0.5;
+        options.find_empty = find_anything;
+        options.empty_user = &n_asked;
+        outcome out = reconstruct_with(&c, &options);
+        mesh_shape shape = mesh_examine(&out.mesh, NULL);
+        assert_int_equal(shape.n_bad, 0);
+        assert_int_equal(shape.n_borders, 0);
+        assert_true(n_asked > 1000);
+        outcome_free(&out);
+        cloud_free(&c);
+    }
+}
+
 /* ---------------------------------------------------------------- weights */
 
 /* Mean height of the surface above the middle of a sheet, in cells. */
@@ -469,12 +554,13 @@ static void function_steps_by_one(void **state)
     poisson_density density;
     poisson_octree tree;
     poisson_field field;
+    poisson_envelope envelope = {{NULL}};
     float *values[POISSON_MAX_LEVELS] = {NULL};
     assert_int_equal(poisson_samples_make(&job, &samples), SPLAT_OK);
     assert_int_equal(poisson_density_make(&job, &density, &samples), SPLAT_OK);
     assert_int_equal(poisson_octree_build(&job, &tree, &samples, samples.depth, 7, 5, true), SPLAT_OK);
     assert_int_equal(poisson_field_make(&job, &field, &tree, &samples), SPLAT_OK);
-    assert_int_equal(poisson_solve(&job, values, &tree, &field, &report), SPLAT_OK);
+    assert_int_equal(poisson_solve(&job, values, &tree, &field, &envelope, &report), SPLAT_OK);
     /* areas are 3 % high; the places lie in the smoothed zone's foot */
     double near = mean_step(&job, &tree, values, 3), far = mean_step(&job, &tree, values, 8);
     double steep = mean_step(&job, &tree, values, 1);
@@ -526,6 +612,8 @@ int main(void)
         cmocka_unit_test(strange_points_make_sound_meshes),
         cmocka_unit_test(lids_close_the_sides_of_the_cube),
         cmocka_unit_test(a_room_has_no_lids),
+        cmocka_unit_test(the_surface_enters_no_empty_space),
+        cmocka_unit_test(any_empty_space_makes_sound_meshes),
         cmocka_unit_test(small_things_in_a_large_scene_keep_their_shape),
         cmocka_unit_test(bad_points_of_low_weight_do_not_move_a_plane),
         cmocka_unit_test(a_factor_of_all_weights_changes_no_byte),

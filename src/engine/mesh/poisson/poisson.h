@@ -27,6 +27,9 @@ typedef struct splat_poisson_points {
                                nothing. NULL: all 1 */
 } splat_poisson_points;
 
+/* Writes is_empty[n]: 1 for positions[n][3], scene units, that are known to be outside, far from a surface, else 0. */
+typedef void (*splat_poisson_empty)(void *user, const float *positions, size_t n, uint8_t *is_empty);
+
 /* Called between pieces of work on the calling thread; fraction of the whole, 0 to 1. Returning false stops the
  * reconstruction with SPLAT_ERROR_STOPPED. */
 typedef bool (*splat_poisson_progress)(void *user, const char *stage, double fraction);
@@ -38,6 +41,9 @@ typedef struct splat_poisson_options {
     double scale;                /* 1.01 .. 8: side of the cube over the longest side of the points' box */
     bool close_sides;            /* a surface that leaves the cube ends with lids on the cube's sides; false: there it
                                     is open */
+    splat_poisson_empty find_empty; /* the surface does not enter cells whose corners and middle are empty and that are
+                                       far from points; NULL: no place is known to be */
+    void *empty_user;
     int threads;                 /* 1 .. 1024; the mesh is the same, bit for bit, for any number */
     uint64_t memory_limit_bytes; /* limit of this call's allocations, with the mesh; 0: none */
     splat_poisson_progress progress; /* NULL: none */

@@ -2,6 +2,7 @@
 #include "mesh/poisson/poisson_reconstruct.h"
 
 #include "mesh/poisson/poisson_colors.h"
+#include "mesh/poisson/poisson_envelope.h"
 #include "mesh/poisson/poisson_field.h"
 #include "mesh/poisson/poisson_octree.h"
 #include "mesh/poisson/poisson_points.h"
@@ -59,6 +60,7 @@ splat_status splat_poisson_estimate(const splat_poisson_options *options, size_t
      * or half a face in the mesh and one in arrays that grow by doubling */
     double sum = 60 * n + 66 * cells + 31 * density_cells + 40 * occupied + poisson_sums_bytes(n) + 1e6;
     if (has_colors) sum += 8 * cells;
+    if (options->find_empty || options->close_sides) sum += 2 * cells; /* marks of empty cells; lids are few */
     *bytes = (uint64_t)sum;
     return SPLAT_OK;
 }
@@ -70,6 +72,7 @@ typedef struct reconstruction {
     poisson_density density;
     poisson_octree tree;
     poisson_field field;
+    poisson_envelope envelope;
     float *values[POISSON_MAX_LEVELS];
 } reconstruction;
 
@@ -142,9 +145,10 @@ static splat_status reconstruct(poisson_job *job, reconstruction *r, splat_mesh 
     SPLAT_TRY(poisson_octree_build(job, &r->tree, &r->samples, r->samples.depth, job->options->depth,
                                    POISSON_FULL_DEPTH, true));
     report_tree(job, &r->tree, report);
+    SPLAT_TRY(poisson_envelope_make(job, &r->envelope, &r->tree, &r->samples));
     SPLAT_TRY(poisson_progress(job, "normals", 0.2));
     SPLAT_TRY(poisson_field_make(job, &r->field, &r->tree, &r->samples));
-    SPLAT_TRY(poisson_solve(job, r->values, &r->tree, &r->field, report));
+    SPLAT_TRY(poisson_solve(job, r->values, &r->tree, &r->field, &r->envelope, report));
     SPLAT_TRY(mean_at_samples(job, r, report));
     poisson_field_free(job, &r->field);
     memset(&r->field, 0, sizeof r->field);
@@ -173,6 +177,7 @@ splat_status splat_poisson_reconstruct(const splat_poisson_points *points, const
     report->peak_bytes = job.peak_bytes;
     for (int d = 0; d < POISSON_MAX_LEVELS; d++) poisson_free(&job, r.values[d]);
     poisson_field_free(&job, &r.field);
+    poisson_envelope_free(&job, &r.envelope);
     poisson_octree_free(&job, &r.tree);
     poisson_density_free(&job, &r.density);
     poisson_samples_free(&job, &r.samples);

@@ -10,6 +10,7 @@
 
 /* The error left is far below that of the points; a level above the full depth starts with more to correct. */
 #define TOLERANCE 1e-3
+#define OUTSIDE -0.5f /* and 0.5 inside */
 enum { MAX_ITERATIONS = 60 };
 
 typedef struct solver {
@@ -187,6 +188,19 @@ static void find_unknowns(const solver *s, int d)
     for (uint32_t i = 0; i < level->n_corners; i++) s->free_corner[i] >>= 7;
 }
 
+/* Unknown corners of empty cells are outside. Corners that have their value from the level above keep it, as the
+ * function is continuous. */
+static void keep_outside(const solver *s, const uint8_t *is_empty, float *values)
+{
+    for (uint32_t i = 0; i < s->level->n_cells; i++)
+        for (int c = 0; c < 8 && is_empty[i]; c++) {
+            uint32_t corner = poisson_corner(s->level, i, c);
+            if (!s->free_corner[corner]) continue;
+            s->free_corner[corner] = 0;
+            values[corner] = OUTSIDE;
+        }
+}
+
 static void add_group_divergence(const solver *s, size_t group, const float (*field)[3])
 {
     const uint32_t *corner = s->level->corner[group];
@@ -352,8 +366,8 @@ static splat_status sum_field(poisson_job *job, poisson_field *field, const pois
 }
 
 static splat_status solve_level(poisson_job *job, float *values[POISSON_MAX_LEVELS], const poisson_octree *tree,
-                                poisson_field *field, int d, double begin, double share,
-                                splat_poisson_report *report)
+                                poisson_field *field, const uint8_t *is_empty, int d, double begin,
+                                double share, splat_poisson_report *report)
 {
     const poisson_level *level = &tree->level[d];
     uint32_t n = level->n_corners;
@@ -374,6 +388,7 @@ static splat_status solve_level(poisson_job *job, float *values[POISSON_MAX_LEVE
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &s.product, n, sizeof(float)));
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &s.partial, n / POISSON_CHUNK + 1, sizeof(double)));
     find_unknowns(&s, d);
+    if (is_empty) keep_outside(&s, is_empty, values[d]);
     make_diagonal(&s);
     status = conjugate_gradients(&s, values[d], &report->iterations[d], &report->residual[d]);
 end:
@@ -387,14 +402,14 @@ end:
 }
 
 splat_status poisson_solve(poisson_job *job, float *values[POISSON_MAX_LEVELS], const poisson_octree *tree,
-                           poisson_field *field, splat_poisson_report *report)
+                           poisson_field *field, const poisson_envelope *envelope, splat_poisson_report *report)
 {
     double done = 0, work = 0;
     for (int d = 0; d < tree->n_levels; d++) work += tree->level[d].n_cells;
     for (int d = 0; d < tree->n_levels; d++) {
         double begin = 0.3 + 0.4 * done / work, share = 0.4 * tree->level[d].n_cells / work;
         SPLAT_TRY(poisson_progress(job, "solve", begin));
-        SPLAT_TRY(solve_level(job, values, tree, field, d, begin, share, report));
+        SPLAT_TRY(solve_level(job, values, tree, field, envelope->is_empty[d], d, begin, share, report));
         poisson_free(job, field->finer[d]);
         poisson_free(job, field->screen[d]);
         field->finer[d] = NULL;

@@ -10,6 +10,7 @@
 #include "mesh/poisson/poisson_reconstruct.h"
 #include "model/model.h"
 #include "surface/extract/extraction.h"
+#include "surface/extract/free_space.h"
 #include "surface/extract/surface_points.h"
 
 #include <math.h>
@@ -195,6 +196,17 @@ static bool tell_poisson(void *user, const char *stage, double fraction)
     return !o->progress || o->progress(o->progress_user, "reconstructing", fraction);
 }
 
+#define EMPTY_BEFORE 0.1f /* of a depth: places nearer to the surface are left to the points */
+
+/* Free space is empty. */
+static void find_empty(void *user, const float *positions, size_t n, uint8_t *is_empty)
+{
+    const splat_extraction *const *of = user, *e = *of;
+    size_t n_found;
+    splat_free_space_find(e->space, SPLAT_FREE_BY_ALL, positions, n, EMPTY_BEFORE, e->threads, is_empty, &n_found);
+    for (size_t i = 0; i < n; i++) is_empty[i] = !is_empty[i];
+}
+
 splat_status splat_extract_reconstruct(const splat_extraction *e, const splat_surface_points *points, int depth,
                                        bool is_closed, splat_mesh *mesh, double *cell, splat_error *error)
 {
@@ -205,6 +217,10 @@ splat_status splat_extract_reconstruct(const splat_extraction *e, const splat_su
     splat_poisson_options_default(&options);
     options.depth = depth;
     options.close_sides = is_closed;
+    if (is_closed && e->space->n) { /* what is trimmed anyway needs no help */
+        options.find_empty = find_empty;
+        options.empty_user = &e;
+    }
     options.threads = e->threads;
     options.memory_limit_bytes = e->octree_bytes;
     options.progress = tell_poisson;
