@@ -4,8 +4,8 @@
 # Usage: bench/counters.sh OUT SCENE [OPTIONS of bench run...]
 #   OUT    receives counters.txt (the table), counters.json, counters.csv (all counters of all launches), bench.json
 # Environment, with defaults: SPLATSMITH=splatsmith (the program)  NCU=ncu  WARMUP=3000 (steps before the counters)
-#   MEASURED=1000 (steps of the bench without ncu; 0: no bench)  LAUNCHES=96 (kernels that are measured)
-#   A_STEP=8 (kernels of a step that match KERNELS)  KERNELS (names, joined by |)
+#   MEASURED=1000 (steps of the bench without ncu; 0: no bench)  LAUNCHES=84 (kernels that are measured)
+#   A_STEP=7 (kernels of a step that match KERNELS)  KERNELS (names, joined by |)
 # ncu runs one kernel at a time, with cold caches, so no kernel overlaps with the second stream. The stage of the bench
 # minus its kernels is the cost of launches and of that overlap. The clocks stay as they are. Needs python3.
 set -eu
@@ -17,7 +17,7 @@ mkdir -p "$out"
 program=${SPLATSMITH:-splatsmith}
 ncu=${NCU:-ncu}
 warmup=${WARMUP:-3000}
-kernels=${KERNELS:-count|lists|emit|sort_short|sort_long|merge_runs|sort|raster|rows_backward}
+kernels=${KERNELS:-count|lists|emit|sort|merge_runs|raster|rows_backward}
 metrics=gpu__time_duration.sum,dram__throughput.avg.pct_of_peak_sustained_elapsed
 metrics=$metrics,lts__throughput.avg.pct_of_peak_sustained_elapsed,l1tex__throughput.avg.pct_of_peak_sustained_active
 metrics=$metrics,sm__throughput.avg.pct_of_peak_sustained_elapsed,sm__cycles_active.avg,sm__cycles_elapsed.max
@@ -43,8 +43,8 @@ run()
 rm -f "$out/bench.json" "$out/counters.ncu-rep"
 [ "${MEASURED:-1000}" = 0 ] || run "$program" bench run -s "$scene" -r 1 --eval --warmup "$warmup" \
     --num_iterations "${MEASURED:-1000}" -o "$out/bench.json" "$@"
-run "$ncu" --force-overwrite --clock-control none --launch-skip "$((warmup * ${A_STEP:-8}))" \
-    --launch-count "${LAUNCHES:-96}" -k "regex:^($kernels)_kernel" --metrics "$metrics" -o "$out/counters" \
+run "$ncu" --force-overwrite --clock-control none --launch-skip "$((warmup * ${A_STEP:-7}))" \
+    --launch-count "${LAUNCHES:-84}" -k "regex:^($kernels)_kernel" --metrics "$metrics" -o "$out/counters" \
     "$program" bench run -s "$scene" -r 1 --eval --stages False --warmup "$warmup" --num_iterations 50 "$@"
 "$ncu" --import "$out/counters.ncu-rep" --csv --page raw --print-units base >"$out/counters.csv"
 python3 - "$out" <<'END' | tee "$out/counters.txt"
