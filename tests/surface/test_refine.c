@@ -278,8 +278,10 @@ static void colors_come_from_the_mesh_or_a_splat(void **state)
         const int from = cloud.means[3 * i] < 0 ? 0 : 2;
         const size_t channels = 45;
         if (fabsf(cloud.means[3 * i]) < 2) continue;
-        for (size_t k = 0; k < channels; k++)
-            assert_float_equal(cloud.sh_rest[channels * i + k], k < 9 ? (float)((int)k + 1 - 10 * from) / 100 : 0, 1e-6f);
+        for (size_t k = 0; k < channels; k++) {
+            const float wanted = k < 9 ? (float)((int)k + 1 - 10 * from) / 100 : 0;
+            assert_float_equal(cloud.sh_rest[channels * i + k], wanted, 1e-6f);
+        }
     }
     splat_cloud_free(&cloud);
     splat_trainer_destroy(t);
