@@ -175,7 +175,7 @@ static splat_status check_memory(const splat_trainer *t, const splat_mesh *mesh,
 
 /* ---------------------------------------------------------------- the Gaussians */
 
-/* What is not bound: colours and opacities. */
+/* Colours and opacities are not bound. */
 static splat_status begin_free(splat_trainer *t, const splat_mesh *mesh, const splat_color_lender *lender,
                                const splat_bound_start *start, const char *path, splat_error *error)
 {
