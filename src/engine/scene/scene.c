@@ -5,6 +5,7 @@
 
 #include "base/options.h"
 #include "math/camera.h"
+#include "math/symmetric3.h"
 #include "math/vec3.h"
 #include "scene/mask.h"
 #include "scene/scene_options.h"
@@ -222,32 +223,13 @@ size_t splat_scene_view_set(const splat_scene *scene, splat_view_set set, const 
     return dataset->n_train ? 5 : 0;
 }
 
-/* The least eigenvector of a symmetric matrix without negative eigenvalues, near `v`: powers of the adjugate, whose
- * largest eigenvalue belongs to it. */
-static void find_least_axis(const double m[3][3], double v[3])
-{
-    double adjugate[3][3];
-    for (int r = 0; r < 3; r++)
-        for (int c = 0; c < 3; c++) {
-            const int r1 = (r + 1) % 3, r2 = (r + 2) % 3, c1 = (c + 1) % 3, c2 = (c + 2) % 3;
-            adjugate[r][c] = m[r1][c1] * m[r2][c2] - m[r1][c2] * m[r2][c1];
-        }
-    for (int i = 0; i < 64; i++) {
-        double next[3];
-        for (int k = 0; k < 3; k++) next[k] = splat_dot3(adjugate[k], v);
-        const double length = sqrt(splat_dot3(next, next));
-        if (!(length > 0)) return;
-        for (int k = 0; k < 3; k++) v[k] = next[k] / length;
-    }
-}
-
 /* The mean of the tops leans where cameras look down on one side more than on the other (6 degrees in a room), rows of
  * pixels do not (0.6). up: minimizes the mean of (row . up)^2 + TOPS (1 - (up . mean)^2). */
 void splat_scene_up(const splat_scene *scene, float up[3])
 {
     static const double TOPS = 0.01; /* leads where the rows leave up open: they are all parallel */
     const splat_dataset *d = &scene->dataset;
-    double mean[3] = {0, 0, 0}, level[3][3] = {{0}}, n = (double)d->n_train;
+    double mean[3] = {0, 0, 0}, level[3][3] = {{0}}, values[3], axes[3][3], n = (double)d->n_train;
     for (size_t i = 0; i < d->n_train; i++) {
         const float *rotation = d->views[d->train[i]].camera.rotation; /* x right, y down */
         for (int k = 0; k < 3; k++) {
@@ -261,10 +243,9 @@ void splat_scene_up(const splat_scene *scene, float up[3])
     for (int k = 0; k < 3; k++) mean[k] /= length;
     for (int k = 0; k < 3; k++)
         for (int j = 0; j < 3; j++) level[k][j] += TOPS * ((k == j) - mean[k] * mean[j]);
-    double axis[3] = {mean[0], mean[1], mean[2]};
-    find_least_axis(level, axis);
-    const double sign = splat_dot3(axis, mean) < 0 ? -1 : 1;
-    for (int k = 0; k < 3; k++) up[k] = (float)(sign * axis[k]);
+    splat_symmetric3_axes((const double (*)[3])level, values, axes);
+    const double sign = splat_dot3(axes[2], mean) < 0 ? -1 : 1;
+    for (int k = 0; k < 3; k++) up[k] = (float)(sign * axes[2][k]);
 }
 
 bool splat_scene_is_metric(const splat_scene *scene)

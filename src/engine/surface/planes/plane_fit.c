@@ -2,6 +2,7 @@
 #include "surface/planes/plane_fit.h"
 
 #include "base/rng.h"
+#include "math/symmetric3.h"
 #include "surface/planes/plane_parts.h"
 
 #include <stdlib.h>
@@ -22,56 +23,19 @@ void plane_moments_add(plane_moments *m, const float position[3], double weight)
     m->square[5] += weight * z * z;
 }
 
-/* Cyclic Jacobi: a becomes diagonal, the columns of v its eigenvectors. */
-static void diagonalize(double a[3][3], double v[3][3])
-{
-    for (int i = 0; i < 3; i++)
-        for (int j = 0; j < 3; j++) v[i][j] = i == j;
-    for (int sweep = 0; sweep < 12; sweep++)
-        for (int p = 0; p < 2; p++)
-            for (int q = p + 1; q < 3; q++) {
-                if (!(fabs(a[p][q]) > 1e-300)) continue;
-                double theta = (a[q][q] - a[p][p]) / (2 * a[p][q]);
-                double t = (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
-                double c = 1 / sqrt(t * t + 1), s = t * c;
-                for (int k = 0; k < 3; k++) {
-                    double x = a[k][p], y = a[k][q];
-                    a[k][p] = c * x - s * y;
-                    a[k][q] = s * x + c * y;
-                }
-                for (int k = 0; k < 3; k++) {
-                    double x = a[p][k], y = a[q][k];
-                    a[p][k] = c * x - s * y;
-                    a[q][k] = s * x + c * y;
-                    x = v[k][p], y = v[k][q];
-                    v[k][p] = c * x - s * y;
-                    v[k][q] = s * x + c * y;
-                }
-            }
-}
-
 bool plane_fit_make(const plane_moments *m, plane_fit *fit)
 {
     static const int at[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
-    double a[3][3], v[3][3], *c = fit->centroid;
+    double a[3][3], values[3], axes[3][3], *c = fit->centroid;
     memset(fit, 0, sizeof *fit);
     if (!(m->weight > 2.5)) return false;
     for (int k = 0; k < 3; k++) c[k] = m->sum[k] / m->weight;
     for (int i = 0; i < 3; i++)
         for (int j = 0; j < 3; j++) a[i][j] = m->square[at[i][j]] / m->weight - c[i] * c[j];
-    diagonalize(a, v);
-    int order[3] = {0, 1, 2};
-    for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 2 - i; j++)
-            if (a[order[j]][order[j]] < a[order[j + 1]][order[j + 1]]) {
-                int other = order[j];
-                order[j] = order[j + 1];
-                order[j + 1] = other;
-            }
+    splat_symmetric3_axes((const double (*)[3])a, values, axes);
     for (int i = 0; i < 3; i++) {
-        double square = a[order[i]][order[i]];
-        fit->sigma[i] = square > 0 ? sqrt(square) : 0;
-        for (int k = 0; k < 3; k++) (i < 2 ? fit->axes[i] : fit->normal)[k] = v[k][order[i]];
+        fit->sigma[i] = values[i] > 0 ? sqrt(values[i]) : 0;
+        memcpy(i < 2 ? fit->axes[i] : fit->normal, axes[i], sizeof axes[i]);
     }
     fit->offset = 0;
     for (int k = 0; k < 3; k++) fit->offset += fit->normal[k] * c[k];
