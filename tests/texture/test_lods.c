@@ -8,6 +8,7 @@
 #include "io/glb/glb_file.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh_fixture.h"
+#include "scene_fixture.h"
 #include "splatsmith/sample.h"
 #include "texture/lods.h"
 
@@ -144,8 +145,7 @@ static int open_studio(void **state)
     sample.height = 90;
     sample.n_cameras = 16;
     sample.n_truth = 100;
-    splat_folder_delete(FOLDER, NULL);
-    ASSERT_OK(splat_sample_write(s->context, FOLDER, &sample, &error));
+    fixture_sample(FOLDER, &sample, 2);
     splat_scene_options_init(&options);
     options.source_path = FOLDER;
     ASSERT_OK(splat_scene_open(s->context, &options, &s->scene, &error));

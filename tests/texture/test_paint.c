@@ -10,6 +10,7 @@
 #include "mesh_fixture.h"
 #include "model/files.h"
 #include "sample/sample_raytrace.h"
+#include "scene_fixture.h"
 #include "splatsmith/sample.h"
 #include "texture/bake_quality.h"
 #include "texture/bake_view.h"
@@ -45,16 +46,12 @@ static int write_scene(void **state)
 {
     (void)state;
     splat_sample_options options;
-    splat_error error;
-    splat_context *context = context_of(2);
     splat_sample_options_init(&options);
     options.width = 200;
     options.height = 150;
     options.n_cameras = 32;
     options.n_truth = 100;
-    splat_folder_delete(FOLDER, NULL);
-    ASSERT_OK(splat_sample_write(context, FOLDER, &options, &error));
-    splat_context_destroy(context);
+    fixture_sample(FOLDER, &options, 2);
     return 0;
 }
 
