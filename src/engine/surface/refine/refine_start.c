@@ -247,7 +247,8 @@ static splat_status start(splat_trainer *t, const splat_refine_input *input, spl
     splat_color_lender lender;
     SPLAT_TRY(check_memory(t, mesh, input->mesh_path, error));
     SPLAT_TRY(check_coverage(t, mesh, input->mesh_path, error));
-    if (!input->splat_path) return start_with(t, input, NULL, mesh, error);
+    const bool wants_lender = !mesh->colors || t->options.sh_degree > 0;
+    if (!input->splat_path || !wants_lender) return start_with(t, input, NULL, mesh, error);
     SPLAT_TRY(splat_color_lender_open(input->splat_path, t->options.sh_degree, t->context->threads, &lender, error));
     splat_status status = start_with(t, input, &lender, mesh, error);
     splat_color_lender_free(&lender);
