@@ -14,7 +14,6 @@
 #define LEAST_SIDE 64  /* of a texture_size */
 #define MOST_TEXELS 8  /* that collapses move the surface, texels of the level before. Without a limit the target is met
                           at any price: many small pieces, which stay, cost the walls around them */
-
 #define HOLE_TEXELS 16 /* diagonal of the largest holes that are closed, texels of the level before */
 
 /* ---------------------------------------------------------------- names and options */
