@@ -84,13 +84,19 @@ splat_status splat_bake_room_make(const splat_bake *bake, splat_bake_room *room,
                 room->low && room->luma;
     if (good && bake->options->bake == SPLAT_BAKE_GAUSSIANS)
         good = (room->render = malloc(3 * n * sizeof *room->render)) != NULL;
-    if (good) return SPLAT_OK;
+    if (good) {
+        const splat_mesh *mesh = bake->mesh;
+        splat_mesh_drawer_open(&room->drawer, bake->backend, mesh->vertices, mesh->n_vertices, mesh->faces,
+                               mesh->n_faces, n);
+        return SPLAT_OK;
+    }
     splat_bake_room_free(room);
     return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a view of %d x %d pixels", width, height);
 }
 
 void splat_bake_room_free(splat_bake_room *room)
 {
+    splat_mesh_drawer_close(&room->drawer);
     free(room->faces);
     free(room->depth);
     free(room->front);
@@ -207,7 +213,11 @@ splat_status splat_bake_draw(const splat_bake *bake, size_t number, splat_bake_r
     options.threads = threads;
     splat_mesh_raster_maps maps = {.faces = room->faces, .depth = room->depth, .front = room->front,
                                    .weights = weights};
-    SPLAT_TRY(splat_mesh_rasterize(bake->mesh, c, &options, &maps, error));
+    if (room->drawer.backend)
+        SPLAT_TRY(splat_mesh_drawer_draw(&room->drawer, c, NEAR, room->faces, room->depth, weights, room->front,
+                                         error));
+    else
+        SPLAT_TRY(splat_mesh_rasterize(bake->mesh, c, &options, &maps, error));
     SPLAT_TRY(apply_alpha(view, room, error));
     if (view->has_mask && bake->options->bake == SPLAT_BAKE_PHOTOS)
         SPLAT_TRY(apply_mask(bake, dataset->train[number], room, error));

@@ -2,6 +2,7 @@
 #ifndef SPLAT_TEXTURE_BAKE_VIEW_H
 #define SPLAT_TEXTURE_BAKE_VIEW_H
 
+#include "model/mesh_drawer.h"
 #include "texture/bake_parts.h"
 
 /* STOPPED when the caller's progress function says so. */
@@ -19,6 +20,7 @@ typedef struct splat_bake_room {
     float *low;           /* [3] of level SPLAT_TEXTURE_LOW_LEVEL */
     float *luma;          /* [height][width] of the photo */
     float *render;        /* [3][height][width]; NULL unless Gaussians are baked */
+    splat_mesh_drawer drawer; /* closed: views are drawn on the host */
 } splat_bake_room;
 
 splat_status splat_bake_room_make(const splat_bake *bake, splat_bake_room *room, splat_error *error);
