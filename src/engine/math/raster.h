@@ -1,6 +1,6 @@
-/* What a rasterizer of meshes computes of a vertex, a face and a triangle: cutting at the planes of the view, corners
- * in whole steps of a pixel, edge functions, depth and weights. Shared by C and CUDA; without contraction (a*b+c stays
- * two roundings) both give the same bits. mesh/mesh_raster.h says what the picture shows. */
+/* A rasterizer's formulas for a vertex, a face and a triangle: cutting at the planes of the view, corners in whole
+ * steps of a pixel, edge functions, depth and weights. Shared by C and CUDA; without contraction (a*b+c stays two
+ * roundings) both give the same bits. mesh/mesh_raster.h says what the picture shows. */
 #ifndef SPLAT_MATH_RASTER_H
 #define SPLAT_MATH_RASTER_H
 

@@ -31,8 +31,8 @@ SPLAT_MATH_INLINE bool splat_mesh_raster_bounds(const splat_raster_eye *eye, con
     return splat_raster_pixel_bounds(eye, corners, 3, first, last);
 }
 
-/* What the pixel shows; weights and front may be NULL. Of a face that planes cut, several triangles may lie in the
- * pixel: the first at the key's depth. */
+/* Writes what the pixel shows; weights and front may be NULL. Of a face that planes cut, several triangles may lie in
+ * the pixel: the first at the key's depth. */
 SPLAT_MATH_INLINE void splat_mesh_raster_unpack(const splat_raster_eye *eye, uint64_t key, int column, int row,
                                                 uint32_t *id, float *depth, float *weights, uint8_t *front)
 {
