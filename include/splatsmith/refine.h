@@ -26,6 +26,7 @@ void splat_train_options_init_refine_sized(splat_train_options *options, size_t 
 typedef struct splat_refine_info {
     size_t n_vertices, n_faces, n_gaussians;
     bool has_colors;   /* the mesh has colours at its vertices */
+    size_t most_free;  /* Gaussians that keep_rest adds at most */
 } splat_refine_info;
 
 /* Reads a mesh (splat_mesh_get_format) and fills *info. Errors: those of reading; FORMAT (no faces, as in a splat
@@ -40,6 +41,10 @@ typedef struct splat_refine_input {
                                       colours too; NULL: no harmonics, and such a mesh begins grey */
     splat_render_mode render_mode; /* AUTO and CLASSIC: 3DGS's fixed dilation, which leaves no gaps between Gaussians of
                                       less than a pixel; MIP: the 2D Mip filter with options.kernel_size */
+    bool keep_rest;                /* false; Gaussians of the splat that the mesh does not represent stay: behind the
+                                      bound ones, a tenth of their number at most. Colours and opacities are trained */
+    bool has_bbox;                 /* false; true: with keep_rest only those between the corners stay */
+    double bbox_low[3], bbox_high[3];
 } splat_refine_input;
 
 void splat_refine_input_init_sized(splat_refine_input *input, size_t size);

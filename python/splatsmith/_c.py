@@ -1050,12 +1050,17 @@ splat_refine_info._fields_ = [
     ("n_faces", c_size_t),
     ("n_gaussians", c_size_t),
     ("has_colors", c_bool),
+    ("most_free", c_size_t),
 ]
 splat_refine_input._fields_ = [
     ("size", c_size_t),
     ("mesh_path", c_char_p),
     ("splat_path", c_char_p),
     ("render_mode", c_int),
+    ("keep_rest", c_bool),
+    ("has_bbox", c_bool),
+    ("bbox_low", c_double * 3),
+    ("bbox_high", c_double * 3),
 ]
 splat_texture_options._fields_ = [
     ("size", c_size_t),

@@ -114,6 +114,7 @@ static void test_mistakes(void **state)
     RUN_ERR(1, "points but no triangles", "refine", "-s", "scene", "-m", "gs/point_cloud/iteration_600/point_cloud.ply",
             "-o", "no", "--backend", "cpu");
     RUN_ERR(2, "1|3|4|6", QUICK, "-g", "2", "-o", "no");
+    RUN_ERR(2, "name it with -c", "refine", "-s", "scene", "-m", "mesh.ply", "--keep_rest", "-o", "no");
     RUN_ERR(2, "--bboxmin and --bboxmax", QUICK, "--bboxmin", "0,0,0", "-o", "no");
     RUN_ERR(2, "the splat lies in gs", QUICK, "-o", "gs");
     RUN_ERR(2, "the mesh to begin with lies in whole", "refine", "-c", "gs", "-m", "whole/mesh.ply", "-o", "whole");

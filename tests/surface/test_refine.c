@@ -288,6 +288,109 @@ static void colors_come_from_the_mesh_or_a_splat(void **state)
     close_tiny(&p);
 }
 
+/* ---------------------------------------------------------------- Gaussians that stay free */
+
+#define N_FREE 5
+
+/* Opaque Gaussians in the air, and among them one in the ground, one faint one and one that no view contains. */
+static void write_air(const char *path)
+{
+    splat_cloud cloud;
+    splat_error error;
+    splat_save_options options;
+    splat_save_options_init(&options);
+    must(splat_cloud_make(&cloud, N_FREE + 3, 1, false, &error), &error);
+    for (size_t i = 0; i < cloud.n; i++) {
+        const bool is_ground = i == 1, is_faint = i == 2, is_away = i == 3;
+        cloud.means[3 * i] = 0.3f * (float)i;
+        cloud.means[3 * i + 1] = is_ground ? 0.001f : is_away ? -1000 : -1.6f;
+        for (size_t k = 0; k < 3; k++) cloud.scales[3 * i + k] = logf(0.06f);
+        cloud.rotations[4 * i] = 1;
+        cloud.opacities[i] = is_faint ? -4 : 3;
+        cloud.sh_rest[9 * i] = 0.01f * (float)i;
+    }
+    must(splat_cloud_write(path, &cloud, &options, &error), &error);
+    splat_cloud_free(&cloud);
+}
+
+/* least_x: of the box in which they may lie; 0: no box. */
+static splat_trainer *start_with_air(const tiny_place *p, const splat_train_options *o, double least_x)
+{
+    splat_error error;
+    splat_refine_input input;
+    splat_trainer *t = tiny_trainer(p, o);
+    splat_refine_input_init(&input);
+    input.mesh_path = MESH;
+    input.splat_path = "air.ply";
+    input.keep_rest = true;
+    input.has_bbox = least_x > 0;
+    for (int k = 0; k < 3; k++) {
+        input.bbox_low[k] = k ? -10 : least_x;
+        input.bbox_high[k] = 10;
+    }
+    must(splat_trainer_start_refine(t, &input, &error), &error);
+    return t;
+}
+
+/* They keep their places and shapes, in new colours; a resumed run has them, and they stay when the mesh is edited. */
+static void what_the_mesh_lacks_stays_free(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_cloud air, trained, moved;
+    splat_mesh mesh;
+    tiny_place p = open_tiny(2);
+    splat_train_options o = short_options(20);
+    o.refine.gaussians_per_triangle = 3;
+    write_air("air.ply");
+    splat_trainer *t = start_with_air(&p, &o, 9);
+    assert_non_null(strstr(p.log->text, "0 Gaussians of the splat stay free"));
+    splat_trainer_destroy(t);
+    t = start_with_air(&p, &o, 1.7); /* of 1.2, 1.5, 1.8 and 2.1 two */
+    assert_non_null(strstr(p.log->text, "2 Gaussians of the splat stay free"));
+    splat_trainer_destroy(t);
+    t = start_with_air(&p, &o, 0);
+    assert_non_null(strstr(p.log->text, "5 Gaussians of the splat stay free"));
+    run_steps(t, 20);
+    save_as(t, "whole.splatsmith", "whole.ply");
+    must(splat_folder_create("whole", &error), &error);
+    must(splat_refine_save(t, "whole", &error), &error);
+    splat_trainer_destroy(t);
+    t = start_with_air(&p, &o, 0);
+    run_steps(t, 10);
+    must(splat_trainer_save_checkpoint(t, "part.splatsmith", &error), &error);
+    splat_trainer_destroy(t);
+    t = tiny_trainer(&p, &o);
+    must(splat_trainer_load_checkpoint(t, "part.splatsmith", &error), &error);
+    run_steps(t, 10);
+    save_as(t, "part.splatsmith", "part.ply");
+    splat_trainer_destroy(t);
+    assert_parts_are_the_whole();
+
+    must(splat_cloud_read("air.ply", &air, &error), &error);
+    must(splat_cloud_read("whole.ply", &trained, &error), &error);
+    must(splat_mesh_read(MESH, &mesh, &error), &error);
+    assert_int_equal(trained.n, 3 * mesh.n_faces + N_FREE);
+    must(splat_refine_deform("whole.ply", "whole/mesh.ply", MESH, "moved.ply", NULL, &error), &error);
+    must(splat_cloud_read("moved.ply", &moved, &error), &error);
+    assert_int_equal(moved.n, trained.n);
+    for (size_t i = 0, from = 0; i < N_FREE; i++, from += from == 0 ? 4 : 1) {
+        const size_t at = 3 * mesh.n_faces + i;
+        assert_memory_equal(trained.means + 3 * at, air.means + 3 * from, 3 * sizeof(float));
+        assert_memory_equal(trained.scales + 3 * at, air.scales + 3 * from, 3 * sizeof(float));
+        assert_memory_equal(moved.means + 3 * at, air.means + 3 * from, 3 * sizeof(float));
+        assert_memory_equal(moved.scales + 3 * at, air.scales + 3 * from, 3 * sizeof(float));
+        assert_true(trained.sh_dc[3 * at] != air.sh_dc[3 * from]);
+        assert_true(trained.opacities[at] != air.opacities[from] && moved.opacities[at] == trained.opacities[at]);
+        assert_float_equal(trained.sh_rest[45 * at], 0.01f * (float)from, 0.02f);
+    }
+    splat_mesh_free(&mesh);
+    splat_cloud_free(&air);
+    splat_cloud_free(&trained);
+    splat_cloud_free(&moved);
+    close_tiny(&p);
+}
+
 /* ---------------------------------------------------------------- what is refused */
 
 static void refused(const tiny_place *p, const char *path, splat_status wanted, const char *words)
@@ -517,6 +620,7 @@ int main(void)
         cmocka_unit_test(a_resumed_run_is_the_same_run),
         cmocka_unit_test(memory_is_planned),
         cmocka_unit_test(colors_come_from_the_mesh_or_a_splat),
+        cmocka_unit_test(what_the_mesh_lacks_stays_free),
         cmocka_unit_test(what_is_refused),
         cmocka_unit_test(degenerate_triangles_do_not_show),
         cmocka_unit_test(gaussians_follow_an_edited_mesh),

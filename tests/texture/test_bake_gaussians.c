@@ -15,15 +15,15 @@
 
 /* Three Gaussians a face of a sheet in the plane z = 0, twice as wide along x: red grows with the face, green with the
  * number in it; opacity 1/2, of the faces in the first column of squares 1e-4. */
-static splat_model *bind(splat_context *context, const splat_mesh *mesh, size_t n_columns)
+static splat_model *bind_and_free(splat_context *context, const splat_mesh *mesh, size_t n_columns, size_t n_free)
 {
     static const double places[3][3] = {{0.5, 0.25, 0.25}, {0.25, 0.5, 0.25}, {0.25, 0.25, 0.5}};
     splat_cloud cloud;
     splat_model *model;
     splat_error error;
-    size_t n = 3 * mesh->n_faces;
+    size_t n_bound = 3 * mesh->n_faces, n = n_bound + n_free;
     ASSERT_OK(splat_cloud_make(&cloud, n, 0, false, &error));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n_bound; i++) {
         const uint32_t *f = mesh->faces + i / 3 * 3;
         for (size_t k = 0; k < 9; k++)
             cloud.means[3 * i + k % 3] += (float)(places[i % 3][k / 3] * (double)mesh->vertices[3 * f[k / 3] + k % 3]);
@@ -41,13 +41,18 @@ static splat_model *bind(splat_context *context, const splat_mesh *mesh, size_t 
     return model;
 }
 
+static splat_model *bind(splat_context *context, const splat_mesh *mesh, size_t n_columns)
+{
+    return bind_and_free(context, mesh, n_columns, 0);
+}
+
 static void densities_and_colors_are_those_of_the_face(void **state)
 {
     (void)state;
     splat_error error;
     splat_context *context = open_cpu(2);
     splat_mesh mesh = make_sheet(4, NULL);
-    splat_model *model = bind(context, &mesh, 4);
+    splat_model *model = bind_and_free(context, &mesh, 4, 9); /* a tenth of the others may be free */
     splat_bake_gaussians g;
     ASSERT_OK(splat_bake_gaussians_open(model, &mesh, 0, &g, &error));
     assert_int_equal(g.per_face, 3);
@@ -94,6 +99,9 @@ static void what_is_not_bound_is_refused(void **state)
     splat_mesh mesh = make_sheet(4, NULL), other = make_sheet(4, NULL), larger = make_sheet(5, NULL);
     splat_model *model = bind(context, &mesh, 4);
     refuse(model, &larger, 0, "96 Gaussians is not bound to this mesh of 50 faces");
+    splat_model *many = bind_and_free(context, &mesh, 4, 10);
+    refuse(many, &mesh, 0, "106 Gaussians is not bound to this mesh of 32 faces");
+    splat_model_destroy(many);
     refuse(model, &mesh, 6, "3 Gaussians a triangle, not 6");
     for (size_t i = 0; i < other.n_vertices; i++) other.vertices[3 * i + 2] += 0.01f; /* a twentieth of an edge */
     refuse(model, &other, 0, "is not bound to this mesh");

@@ -104,16 +104,16 @@ splat_status splat_bake_gaussians_open(const splat_model *model, const splat_mes
                                        splat_bake_gaussians *g, splat_error *error)
 {
     const splat_tensors *p = &model->gaussians.p;
-    size_t n = model->gaussians.n, per_face = mesh->n_faces ? n / mesh->n_faces : 0;
+    const size_t n = model->gaussians.n;
+    const int per_face = splat_bound_per_face_of(n, mesh->n_faces); /* free ones behind give no colour */
     float *scales = NULL, *rotations = NULL;
     memset(g, 0, sizeof *g);
-    if (per_face * mesh->n_faces != n || per_face > SPLAT_MAX_PER_FACE || !splat_bound_is_per_face((int)per_face))
-        return not_bound(error, n, mesh);
-    if (requested && requested != (int)per_face)
+    if (!per_face) return not_bound(error, n, mesh);
+    if (requested && requested != per_face)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
-                          "the splat has %zu Gaussians a triangle, not %d; leave `gaussians_per_triangle` out",
+                          "the splat has %d Gaussians a triangle, not %d; leave `gaussians_per_triangle` out",
                           per_face, requested);
-    g->per_face = (int)per_face;
+    g->per_face = per_face;
     splat_status status = fetch(model, p->means, 3, &g->means, error);
     if (status == SPLAT_OK) status = check_places(g, mesh, n, error);
     if (status == SPLAT_OK) status = fetch(model, p->opacities, 1, &g->opacities, error);

@@ -1,5 +1,6 @@
 /* splatsmith export */
 #include "cli.h"
+#include "math/bound.h"
 #include "parse.h"
 #include "paths.h"
 #include "progress.h"
@@ -198,8 +199,7 @@ static void say_mesh_stays(const splat_session *session, size_t n_gaussians)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (!cli_path_join(mesh, folder, names[i])) return;
         if (!cli_path_exists(mesh) || splat_refine_describe(mesh, 1, &info, &error) != SPLAT_OK) continue;
-        size_t per_face = n_gaussians / info.n_faces;
-        if (n_gaussians % info.n_faces || (per_face != 1 && per_face != 3 && per_face != 4 && per_face != 6)) continue;
+        if (!splat_bound_per_face_of(n_gaussians, info.n_faces)) continue;
         cli_notice("the Gaussians of %s are bound to the triangles of %s, which stays as it is: what is written no "
                    "longer fits that mesh", session->ply, mesh);
         return;

@@ -98,6 +98,7 @@ typedef struct splat_line_refine_options {
     int iterations;                     /* 0: the default */
     const char *gaussians_per_triangle; /* NULL: the default */
     const char *deform;                 /* the edited mesh; NULL: it trains */
+    bool keep_rest;
 } splat_line_refine_options;
 
 typedef struct splat_line_pipeline_options {

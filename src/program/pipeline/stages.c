@@ -35,6 +35,11 @@ static void preset_train(splat_line *line)
     line->training->strategy = "default"; /* meshes of few are worse */
 }
 
+static void preset_refine(splat_line *line)
+{
+    line->refine->keep_rest = true;
+}
+
 static void fill_train(const splat_pipeline_job *p, const char *folder, splat_pipeline_stage_line *stage)
 {
     (void)p;
@@ -154,7 +159,8 @@ const splat_pipeline_stage splat_pipeline_stages[] = {
      .run = run_mesh},
     {.product = {.name = "refine", .makes = SPLAT_PIPELINE_SPLAT | SPLAT_PIPELINE_MESH, .splat_name = "refined.ply",
                  .mesh_name = "refined_mesh.ply"},
-     .skipped_by = "skip_refine", .fill = fill_refine, .check = check_refine, .run = run_refine},
+     .skipped_by = "skip_refine", .preset = preset_refine, .fill = fill_refine, .check = check_refine,
+     .run = run_refine},
     {.product = {.name = "texture", .makes = SPLAT_PIPELINE_FILES}, .skipped_by = "skip_texture", .fill = fill_texture,
      .check = check_texture, .run = run_texture, .measure = splat_pipeline_measure_mesh},
 };

@@ -61,6 +61,8 @@ static void tell_without_effect(const splat_line *line)
 splat_status splat_stage_check_refine(const splat_line *line, splat_error *error)
 {
     splat_train_options options;
+    if (line->refine->keep_rest && !line->model->gs_output_dir)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`keep_rest` keeps Gaussians of a splat; name it with -c");
     SPLAT_TRY(begin_train_options(line, &options, error));
     return splat_train_options_check(&options, error);
 }
@@ -132,6 +134,8 @@ static splat_status start(splat_training *t, const splat_line *line, const char 
     input.mesh_path = line->model->mesh_file;
     input.splat_path = splat[0] ? splat : NULL;
     input.render_mode = strcmp(line->model->render_mode, "mip") == 0 ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC;
+    input.keep_rest = line->refine->keep_rest;
+    SPLAT_TRY(splat_stage_read_box(line, &input.has_bbox, input.bbox_low, input.bbox_high, error));
     SPLAT_TRY(splat_trainer_create(t->session.context, t->session.scene, &t->train_options, &t->trainer, error));
     if (line->run->start_checkpoint) return SPLAT_OK;
     SPLAT_TRY(splat_trainer_start_refine(t->trainer, &input, error));
@@ -153,7 +157,8 @@ splat_status splat_stage_begin_refine(splat_training *t, const splat_line *line,
     t->train_options.exposure = splat_session_find_exposures(&t->session, line, exposures);
     splat_line_put_given(line, &line->train->exposure, sizeof(bool), &t->train_options.exposure);
     t->train_options.dome = splat_session_find_sky(&t->session, line, sky);
-    SPLAT_TRY(splat_stage_plan(line, t->session.context, t->session.scene, mesh.n_gaussians, mesh.n_vertices,
+    SPLAT_TRY(splat_stage_plan(line, t->session.context, t->session.scene,
+                               mesh.n_gaussians + (line->refine->keep_rest ? mesh.most_free : 0), mesh.n_vertices,
                                &t->train_options, error));
     SPLAT_TRY(start(t, line, t->session.ply, t->train_options.dome ? sky : NULL, error));
     splat_say(line->talk, "Mesh: %s, %zu vertices, %zu triangles, %zu Gaussians", line->model->mesh_file,

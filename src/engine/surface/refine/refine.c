@@ -66,8 +66,10 @@ static void expect_rows(const splat_train_options *o, size_t n, size_t n_vertice
 static splat_status check_rows(const splat_train_options *o, size_t n, const uint32_t *rows, splat_error *error)
 {
     size_t per_face = (size_t)o->refine.gaussians_per_triangle, n_faces = rows[SPLAT_REFINE_FACES];
-    bool is_whole = n_faces && n == n_faces * per_face && rows[SPLAT_BOUND_vertices] &&
-                    rows[SPLAT_BOUND_plane_scales] == n && rows[SPLAT_BOUND_plane_rotations] == n;
+    const size_t n_bound = n_faces * per_face; /* Gaussians behind these are free */
+    bool is_whole = n_faces && n >= n_bound && n - n_bound <= splat_bound_most_free(n_bound) &&
+                    rows[SPLAT_BOUND_vertices] && rows[SPLAT_BOUND_plane_scales] == n_bound &&
+                    rows[SPLAT_BOUND_plane_rotations] == n_bound;
     if (is_whole) return SPLAT_OK;
     return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                       "the checkpoint has %zu Gaussians on %zu triangles, which is not `gaussians_per_triangle %zu`", n,

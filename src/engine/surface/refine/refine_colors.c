@@ -80,9 +80,9 @@ static void find_center(const splat_mesh *mesh, size_t face, int per_face, int j
 void splat_color_lender_give_bands(const splat_color_lender *lender, const splat_mesh *mesh, int per_face, int threads,
                                    splat_cloud *bound)
 {
-    const size_t words = words_of(&lender->cloud);
+    const size_t words = words_of(&lender->cloud), n = words ? mesh->n_faces * (size_t)per_face : 0;
 #pragma omp parallel for num_threads(threads) schedule(dynamic, 1024)
-    for (size_t i = 0; i < (words ? bound->n : 0); i++) {
+    for (size_t i = 0; i < n; i++) {
         float center[3], distance2;
         uint32_t nearest;
         find_center(mesh, i / (size_t)per_face, per_face, (int)(i % (size_t)per_face), center);

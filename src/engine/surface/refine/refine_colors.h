@@ -21,8 +21,8 @@ void splat_color_lender_free(splat_color_lender *lender);
  * MEMORY. */
 splat_status splat_color_lender_color(const splat_color_lender *lender, int threads, splat_mesh *mesh,
                                       splat_error *error);
-/* Writes sh_rest of the Gaussians on a mesh, per_face in each face: that of the nearest Gaussian. Both have the degree
- * that the lender was opened with. */
+/* Writes sh_rest of the first Gaussians of `bound`, per_face in each face of the mesh: that of the nearest Gaussian.
+ * Both have the degree that the lender was opened with. */
 void splat_color_lender_give_bands(const splat_color_lender *lender, const splat_mesh *mesh, int per_face, int threads,
                                    splat_cloud *bound);
 

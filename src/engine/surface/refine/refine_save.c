@@ -87,6 +87,7 @@ typedef struct editing {
     splat_cloud cloud;
     splat_mesh reference, edited;
     splat_bound_mesh bound;
+    size_t n; /* bound Gaussians; those behind stay as they are */
     float *plane_scales, *plane_rotations, *hidden;
 } editing;
 
@@ -100,31 +101,55 @@ static void editing_free(editing *e)
     free(e->hidden);
 }
 
+static double square_between(const float a[3], const float b[3])
+{
+    double square = 0;
+    for (int k = 0; k < 3; k++) square += ((double)a[k] - (double)b[k]) * ((double)a[k] - (double)b[k]);
+    return square;
+}
+
+/* True if no bound Gaussian is farther from a corner of its triangle than the longest edge. Hidden ones lie there. */
+static bool lies_on_mesh(const editing *e, size_t per_face)
+{
+    const float *v = e->reference.vertices;
+    for (size_t i = 0; i < e->n; i++) {
+        const uint32_t *corners = e->reference.faces + 3 * (i / per_face);
+        double longest = 0;
+        for (size_t k = 0; k < 3; k++)
+            longest = fmax(longest, square_between(v + 3 * (size_t)corners[k], v + 3 * (size_t)corners[(k + 1) % 3]));
+        if (square_between(e->cloud.means + 3 * i, v + 3 * (size_t)corners[0]) > 1.01 * longest) return false;
+    }
+    return true;
+}
+
 /* Describes the binding of a refinement's files. All Gaussians have the same thickness; the extent of the scene follows
  * from it, and the extent is the measure of degenerate faces. */
 static splat_status describe(editing *e, const char *splat_path, const char *mesh_path, splat_error *error)
 {
-    size_t n_faces = e->reference.n_faces, per_face = n_faces ? e->cloud.n / n_faces : 0;
+    const size_t n_faces = e->reference.n_faces;
+    const int per_face = splat_bound_per_face_of(e->cloud.n, n_faces);
     double thickness = 0;
-    if (!n_faces || e->cloud.n != per_face * n_faces || !splat_bound_is_per_face((int)per_face))
+    e->n = (size_t)per_face * n_faces;
+    /* free Gaussians make numbers fit that do not belong together */
+    if (!per_face || (e->n != e->cloud.n && !lies_on_mesh(e, (size_t)per_face)))
         return splat_fail_at(error, SPLAT_ERROR_FORMAT, splat_path, SPLAT_NO_OFFSET,
                              "its %zu Gaussians are not bound to the %zu triangles of %s: these are no files of one "
                              "refinement",
                              e->cloud.n, n_faces, mesh_path);
-    for (size_t i = 0; i < e->cloud.n; i++) thickness = fmax(thickness, exp((double)e->cloud.scales[3 * i]));
-    return splat_bound_mesh_describe(&e->reference, (int)per_face, (float)(thickness / THICKNESS),
+    for (size_t i = 0; i < e->n; i++) thickness = fmax(thickness, exp((double)e->cloud.scales[3 * i]));
+    return splat_bound_mesh_describe(&e->reference, per_face, (float)(thickness / THICKNESS),
                                      &e->bound, error);
 }
 
 static splat_status follow(editing *e, const char *edited_path, splat_error *error)
 {
     splat_cloud *cloud = &e->cloud;
-    e->plane_scales = malloc(2 * cloud->n * sizeof *e->plane_scales);
-    e->plane_rotations = malloc(2 * cloud->n * sizeof *e->plane_rotations);
-    e->hidden = malloc(cloud->n * sizeof *e->hidden);
+    e->plane_scales = malloc(2 * e->n * sizeof *e->plane_scales);
+    e->plane_rotations = malloc(2 * e->n * sizeof *e->plane_rotations);
+    e->hidden = malloc(e->n * sizeof *e->hidden);
     if (!e->plane_scales || !e->plane_rotations || !e->hidden)
-        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu Gaussians", cloud->n);
-    for (size_t i = 0; i < cloud->n; i++)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu Gaussians", e->n);
+    for (size_t i = 0; i < e->n; i++)
         for (size_t k = 0; k < 2; k++) e->plane_scales[2 * i + k] = cloud->scales[3 * i + 1 + k];
     splat_bound_turns_of(&e->bound, &e->reference, cloud->rotations, e->plane_rotations);
     splat_error reason;
@@ -134,7 +159,7 @@ static splat_status follow(editing *e, const char *edited_path, splat_error *err
     splat_bound_turn_colors(&e->bound, &e->reference, &e->edited, cloud->sh_degree, cloud->sh_rest);
     splat_bound_place(&e->bound, &e->edited, e->plane_scales, e->plane_rotations, cloud->means, cloud->scales,
                       cloud->rotations, e->hidden);
-    for (size_t i = 0; i < cloud->n; i++)
+    for (size_t i = 0; i < e->n; i++)
         if (e->hidden[i] > 0) cloud->opacities[i] = SPLAT_HIDDEN_OPACITY;
     return SPLAT_OK;
 }

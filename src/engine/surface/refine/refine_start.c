@@ -10,6 +10,7 @@
 #include "surface/bound/bound.h"
 #include "surface/refine/refine.h"
 #include "surface/refine/refine_colors.h"
+#include "surface/refine/refine_rest.h"
 #include "train/parts/bound_rows.h"
 #include "train/start.h"
 
@@ -135,6 +136,7 @@ splat_status splat_refine_describe(const char *path, int per_face, splat_refine_
     *info = (splat_refine_info){.n_vertices = mesh.n_vertices,
                                 .n_faces = mesh.n_faces,
                                 .n_gaussians = mesh.n_faces * (size_t)per_face,
+                                .most_free = splat_bound_most_free(mesh.n_faces * (size_t)per_face),
                                 .has_colors = mesh.colors != NULL};
     splat_mesh_free(&mesh);
     return SPLAT_OK;
@@ -150,7 +152,8 @@ static size_t device_bytes(const splat_backend *backend)
 }
 
 /* Before anything is allocated: a mesh of many million triangles is soon made. */
-static splat_status check_memory(const splat_trainer *t, const splat_mesh *mesh, const char *path, splat_error *error)
+static splat_status check_memory(const splat_trainer *t, const splat_mesh *mesh, bool keep_rest, const char *path,
+                                 splat_error *error)
 {
     char need[32], have[32];
     splat_plan plan;
@@ -159,6 +162,7 @@ static splat_status check_memory(const splat_trainer *t, const splat_mesh *mesh,
     splat_plan_options_init(&options);
     splat_plan_init(&plan);
     options.n_gaussians = mesh->n_faces * (size_t)t->options.refine.gaussians_per_triangle;
+    if (keep_rest) options.n_gaussians += splat_bound_most_free(options.n_gaussians);
     options.n_vertices = mesh->n_vertices;
     options.limit_bytes = (size_t)1 << 50; /* only the figure is wanted */
     SPLAT_TRY(splat_plan_make(t->context, t->scene, &t->options, &options, NULL, &plan, error));
@@ -175,17 +179,31 @@ static splat_status check_memory(const splat_trainer *t, const splat_mesh *mesh,
 
 /* ---------------------------------------------------------------- the Gaussians */
 
+/* Writes the rest behind the bound Gaussians. Both have the trainer's degree. */
+static void append_rest(const splat_cloud *rest, splat_cloud *cloud)
+{
+    const size_t first = cloud->n - rest->n;
+#define SPLAT_TENSOR(name, ...)                                                                                        \
+    if (rest->n)                                                                                                       \
+        memcpy(cloud->name + first * splat_tensor_channels(SPLAT_TENSOR_##name, cloud->sh_degree), rest->name,         \
+               rest->n * splat_tensor_channels(SPLAT_TENSOR_##name, cloud->sh_degree) * sizeof *cloud->name);
+#include "math/gaussians.def"
+#undef SPLAT_TENSOR
+}
+
 /* Colours and opacities are not bound. */
 static splat_status begin_free(splat_trainer *t, const splat_mesh *mesh, const splat_color_lender *lender,
-                               const splat_bound_start *start, const char *path, splat_error *error)
+                               const splat_bound_start *start, const splat_cloud *rest, const char *path,
+                               splat_error *error)
 {
     const int per_face = t->options.refine.gaussians_per_triangle;
     splat_cloud cloud;
-    SPLAT_TRY(splat_cloud_make(&cloud, start->n, t->options.sh_degree, false, error));
+    SPLAT_TRY(splat_cloud_make(&cloud, start->n + rest->n, t->options.sh_degree, false, error));
     memcpy(cloud.opacities, start->opacities, start->n * sizeof *cloud.opacities);
     memcpy(cloud.sh_dc, start->sh_dc, 3 * start->n * sizeof *cloud.sh_dc);
     for (size_t i = 0; i < start->n; i++) cloud.rotations[4 * i] = 1;
     if (lender) splat_color_lender_give_bands(lender, mesh, per_face, t->context->threads, &cloud);
+    append_rest(rest, &cloud);
     splat_status status = splat_trainer_begin_with(t, &cloud, path, 0, error);
     splat_cloud_free(&cloud);
     return status;
@@ -199,14 +217,14 @@ static splat_status upload_array(splat_trainer *t, int array, const void *host, 
 
 /* The Gaussians that are not bound yet, then what they follow from, then they follow. */
 static splat_status take(splat_trainer *t, const splat_mesh *mesh, const splat_color_lender *lender,
-                         const splat_bound_start *start, const char *path, splat_error *error)
+                         const splat_bound_start *start, const splat_cloud *rest, const char *path, splat_error *error)
 {
     uint32_t rows[SPLAT_N_REFINE_ARRAYS] = {[SPLAT_BOUND_vertices] = (uint32_t)mesh->n_vertices,
                                             [SPLAT_BOUND_plane_scales] = (uint32_t)start->n,
                                             [SPLAT_BOUND_plane_rotations] = (uint32_t)start->n,
                                             [SPLAT_REFINE_FACES] = (uint32_t)mesh->n_faces};
     SPLAT_TRY(splat_bound_resize(t, rows, error));
-    SPLAT_TRY(begin_free(t, mesh, lender, start, path, error)); /* all state becomes zero here */
+    SPLAT_TRY(begin_free(t, mesh, lender, start, rest, path, error)); /* all state becomes zero here */
     SPLAT_TRY(upload_array(t, SPLAT_BOUND_vertices, mesh->vertices, error));
     SPLAT_TRY(upload_array(t, SPLAT_BOUND_plane_scales, start->plane_scales, error));
     SPLAT_TRY(upload_array(t, SPLAT_BOUND_plane_rotations, start->plane_rotations, error));
@@ -215,12 +233,12 @@ static splat_status take(splat_trainer *t, const splat_mesh *mesh, const splat_c
     return splat_refine_follow(t, error);
 }
 
-static splat_status bind(splat_trainer *t, const splat_mesh *mesh, const splat_color_lender *lender, const char *path,
-                         splat_error *error)
+static splat_status bind(splat_trainer *t, const splat_mesh *mesh, const splat_color_lender *lender,
+                         const splat_cloud *rest, const char *path, splat_error *error)
 {
     splat_bound_start start;
     SPLAT_TRY(splat_bound_initialize(mesh, t->options.refine.gaussians_per_triangle, &start, error));
-    splat_status status = take(t, mesh, lender, &start, path, error);
+    splat_status status = take(t, mesh, lender, &start, rest, path, error);
     splat_bound_start_free(&start);
     return status;
 }
@@ -233,25 +251,50 @@ void splat_refine_input_init_sized(splat_refine_input *input, size_t size)
 
 /* lender: NULL, or what lends its colours. */
 static splat_status start_with(splat_trainer *t, const splat_refine_input *input, const splat_color_lender *lender,
-                               splat_mesh *mesh, splat_error *error)
+                               const splat_cloud *rest, splat_mesh *mesh, splat_error *error)
 {
     const bool is_mip = input->render_mode == SPLAT_RENDER_MIP;
     if (!mesh->colors) SPLAT_TRY(color_mesh(t, lender, mesh, error));
     SPLAT_TRY(splat_model_set_render_mode(t->model, is_mip ? SPLAT_RENDER_MIP : SPLAT_RENDER_CLASSIC,
                                           is_mip ? t->options.kernel_size : 0, error));
-    return bind(t, mesh, lender, input->mesh_path, error);
+    return bind(t, mesh, lender, rest, input->mesh_path, error);
 }
 
-static splat_status start(splat_trainer *t, const splat_refine_input *input, splat_mesh *mesh, splat_error *error)
+static splat_status start(splat_trainer *t, const splat_refine_input *input, const splat_cloud *rest, splat_mesh *mesh,
+                          splat_error *error)
 {
     splat_color_lender lender;
-    SPLAT_TRY(check_memory(t, mesh, input->mesh_path, error));
-    SPLAT_TRY(check_coverage(t, mesh, input->mesh_path, error));
     const bool wants_lender = !mesh->colors || t->options.sh_degree > 0;
-    if (!input->splat_path || !wants_lender) return start_with(t, input, NULL, mesh, error);
+    if (!input->splat_path || !wants_lender) return start_with(t, input, NULL, rest, mesh, error);
     SPLAT_TRY(splat_color_lender_open(input->splat_path, t->options.sh_degree, t->context->threads, &lender, error));
-    splat_status status = start_with(t, input, &lender, mesh, error);
+    splat_status status = start_with(t, input, &lender, rest, mesh, error);
     splat_color_lender_free(&lender);
+    return status;
+}
+
+static splat_status find_rest(splat_trainer *t, const splat_refine_input *input, const splat_mesh *mesh,
+                              splat_cloud *rest, splat_error *error)
+{
+    const size_t n_bound = mesh->n_faces * (size_t)t->options.refine.gaussians_per_triangle;
+    *rest = (splat_cloud){0};
+    if (!input->keep_rest) return SPLAT_OK;
+    SPLAT_TRY(splat_refine_rest_find(t->context, t->scene, input, mesh, splat_bound_most_free(n_bound),
+                                     rest, error));
+    if (rest->n) SPLAT_TRY(splat_cloud_set_degree(rest, t->options.sh_degree, error));
+    splat_log(t->context, SPLAT_LOG_NOTICE, "%zu Gaussians of the splat stay free: the mesh does not represent them",
+              rest->n);
+    return SPLAT_OK;
+}
+
+static splat_status check_and_start(splat_trainer *t, const splat_refine_input *input, splat_mesh *mesh,
+                                    splat_error *error)
+{
+    splat_cloud rest;
+    SPLAT_TRY(check_memory(t, mesh, input->keep_rest, input->mesh_path, error));
+    SPLAT_TRY(check_coverage(t, mesh, input->mesh_path, error));
+    splat_status status = find_rest(t, input, mesh, &rest, error);
+    if (status == SPLAT_OK) status = start(t, input, &rest, mesh, error);
+    splat_cloud_free(&rest);
     return status;
 }
 
@@ -263,9 +306,11 @@ splat_status splat_trainer_start_refine(splat_trainer *t, const splat_refine_inp
     SPLAT_TRY(splat_options_take(&own, input, "splat_refine_input", error));
     if (t->options.binding != &splat_refine_binding)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the trainer was made without options of a refinement");
+    if (own.keep_rest && !own.splat_path)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`keep_rest` needs a splat, `gs_output_dir`");
     if (!own.mesh_path) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a refinement needs a mesh");
     SPLAT_TRY(read_mesh(own.mesh_path, t->options.refine.gaussians_per_triangle, &mesh, error));
-    splat_status status = start(t, &own, &mesh, error);
+    splat_status status = check_and_start(t, &own, &mesh, error);
     splat_mesh_free(&mesh);
     return status;
 }
