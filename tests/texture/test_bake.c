@@ -424,7 +424,7 @@ static void neighbors_are_across_the_sides(void **state)
     (void)state;
     splat_error error;
     splat_mesh mesh = make_sheet(3, NULL);
-    uint32_t *neighbors = splat_bake_neighbors(&mesh, &error);
+    uint32_t *neighbors = splat_bake_neighbors(&mesh, 2, &error);
     size_t n_open = 0;
     assert_non_null(neighbors);
     for (size_t f = 0; f < mesh.n_faces; f++)
@@ -458,7 +458,8 @@ static void seams_are_sides_that_lie_apart(void **state)
         for (int c = 0; c < 3; c++) pixels[3 * i + c] = i % W < W / 2 ? 40 : 100;
     splat_image page = {W, H, 3, pixels};
     splat_mesh mesh = {.n_vertices = 5, .n_faces = 3, .n_pages = 1, .vertices = vertices, .faces = faces, .uvs = uvs};
-    splat_bake bake = {.mesh = &mesh, .densities = densities};
+    splat_context context = {.threads = 2};
+    splat_bake bake = {.context = &context, .mesh = &mesh, .densities = densities};
     splat_error error;
     double difference;
     ASSERT_OK(splat_bake_seams(&bake, &page, &difference, &error));

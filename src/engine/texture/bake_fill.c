@@ -38,7 +38,8 @@ static void spread(const uint32_t *neighbors, size_t n_faces, uint8_t *colors, u
 splat_status splat_bake_color_faces(splat_bake *bake, splat_error *error)
 {
     size_t n = bake->mesh->n_faces;
-    uint32_t *neighbors = splat_bake_neighbors(bake->mesh, error), *queue = malloc(n * sizeof *queue);
+    uint32_t *neighbors = splat_bake_neighbors(bake->mesh, bake->context->threads, error);
+    uint32_t *queue = malloc(n * sizeof *queue);
     bake->face_colors = calloc(n, 4);
     if (!neighbors || !queue || !bake->face_colors) {
         free(neighbors);

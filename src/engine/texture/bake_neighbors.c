@@ -14,13 +14,16 @@ static void join(const splat_mesh_edges *edges, size_t first, size_t last, uint3
     }
 }
 
-uint32_t *splat_bake_neighbors(const splat_mesh *mesh, splat_error *error)
+uint32_t *splat_bake_neighbors(const splat_mesh *mesh, int threads, splat_error *error)
 {
     splat_mesh_edges edges;
-    if (splat_mesh_edges_make(mesh, 1, &edges, error) != SPLAT_OK) return NULL;
+    if (splat_mesh_edges_make(mesh, threads, &edges, error) != SPLAT_OK) return NULL;
     uint32_t *neighbors = malloc(3 * mesh->n_faces * sizeof *neighbors);
-    for (size_t i = 0; neighbors && i < 3 * mesh->n_faces; i++) neighbors[i] = SPLAT_BAKE_NO_FACE;
-    for (size_t v = 0; neighbors && v < mesh->n_vertices; v++)
+    size_t n_sides = neighbors ? 3 * mesh->n_faces : 0, n_vertices = neighbors ? mesh->n_vertices : 0;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t i = 0; i < n_sides; i++) neighbors[i] = SPLAT_BAKE_NO_FACE;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t v = 0; v < n_vertices; v++)
         for (size_t i = edges.starts[v]; i < edges.starts[v + 1];) {
             size_t end = splat_mesh_edges_run(&edges, i, edges.starts[v + 1]);
             join(&edges, i, end, neighbors);

@@ -150,7 +150,7 @@ void splat_bake_reject(splat_bake *bake)
 
 splat_status splat_bake_make_lists(splat_bake *bake, splat_error *error)
 {
-    uint32_t *neighbors = splat_bake_neighbors(bake->mesh, error);
+    uint32_t *neighbors = splat_bake_neighbors(bake->mesh, bake->context->threads, error);
     if (!neighbors) return SPLAT_ERROR_MEMORY;
 #pragma omp parallel for schedule(static) num_threads(bake->context->threads)
     for (size_t f = 0; f < bake->mesh->n_faces; f++) {

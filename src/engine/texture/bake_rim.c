@@ -36,7 +36,7 @@ splat_status splat_bake_remove_rim(splat_mesh *mesh, splat_bake_gaussians *g, in
                                    size_t *n_removed, splat_error *error)
 {
     size_t n = mesh->n_faces, left = 0;
-    uint32_t *neighbors = splat_bake_neighbors(mesh, error);
+    uint32_t *neighbors = splat_bake_neighbors(mesh, 1, error);
     if (!neighbors) return SPLAT_ERROR_MEMORY;
     uint8_t *keep = malloc(2 * n);
     uint32_t *source = malloc(n * sizeof *source);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 
 #define SAMPLES 8 /* of an edge */
+enum { BLOCK = 1 << 16 }; /* faces whose sums are kept at a time */
 
 /* The page's colour at (u, v), bilinear, in bytes. */
 static void sample(const splat_image *page, const float uv[2], double rgb[3])
@@ -62,23 +63,44 @@ static double side_difference(const splat_mesh *mesh, const splat_image *pages, 
     return sum;
 }
 
+/* Sums and numbers of samples at the sides of a face; 0 at those without a seam, or that its neighbour counts. */
+static void face_differences(const splat_bake *bake, const splat_image *pages, const uint32_t *neighbors, size_t face,
+                             double sums[3], uint8_t counts[3])
+{
+    for (size_t side = 0; side < 3; side++) {
+        uint32_t other = neighbors[3 * face + side];
+        size_t n = 0;
+        sums[side] = 0;
+        counts[side] = 0;
+        if (other == SPLAT_BAKE_NO_FACE || other < face) continue;
+        if (!(bake->densities[face] > 0) || !(bake->densities[other] > 0)) continue;
+        sums[side] = side_difference(bake->mesh, pages, face, side, other, &n);
+        counts[side] = (uint8_t)n;
+    }
+}
+
 splat_status splat_bake_seams(const splat_bake *bake, const splat_image *pages, double *difference, splat_error *error)
 {
     const splat_mesh *mesh = bake->mesh;
-    uint32_t *neighbors = splat_bake_neighbors(mesh, error);
-    double sum = 0;
+    const int threads = bake->context->threads;
+    uint32_t *neighbors = splat_bake_neighbors(mesh, threads, error);
+    double(*sums)[3] = malloc(BLOCK * sizeof *sums), sum = 0;
+    uint8_t(*counts)[3] = malloc(BLOCK * sizeof *counts);
     size_t n_samples = 0;
-    if (!neighbors) return SPLAT_ERROR_MEMORY;
-    for (size_t f = 0; f < mesh->n_faces; f++)
-        for (size_t side = 0; side < 3; side++) {
-            uint32_t other = neighbors[3 * f + side];
-            size_t n;
-            if (other == SPLAT_BAKE_NO_FACE || other < f) continue;
-            if (!(bake->densities[f] > 0) || !(bake->densities[other] > 0)) continue;
-            sum += side_difference(mesh, pages, f, side, other, &n);
-            n_samples += n;
+    for (size_t first = 0; neighbors && sums && counts && first < mesh->n_faces; first += BLOCK) {
+        size_t n = mesh->n_faces - first < BLOCK ? mesh->n_faces - first : BLOCK;
+#pragma omp parallel for schedule(dynamic, 64) num_threads(threads)
+        for (size_t i = 0; i < n; i++) face_differences(bake, pages, neighbors, first + i, sums[i], counts[i]);
+        for (size_t i = 0; i < 3 * n; i++) { /* in the order of the sides, for any number of threads */
+            sum += sums[i / 3][i % 3];
+            n_samples += counts[i / 3][i % 3];
         }
+    }
+    bool good = neighbors && sums && counts;
     free(neighbors);
+    free(sums);
+    free(counts);
+    if (!good) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a mesh of %zu faces", mesh->n_faces);
     *difference = n_samples ? sum / (double)n_samples : 0;
     return SPLAT_OK;
 }

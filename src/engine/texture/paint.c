@@ -40,7 +40,7 @@ typedef struct texturing {
     uint64_t kept_bytes; /* of faces and a view */
 } texturing;
 
-static splat_status prepare_mesh(splat_mesh *mesh, splat_error *error)
+static splat_status prepare_mesh(splat_mesh *mesh, int threads, splat_error *error)
 {
     if (mesh->n_faces == 0)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the mesh has no faces, so there is nothing to paint");
@@ -48,7 +48,7 @@ static splat_status prepare_mesh(splat_mesh *mesh, splat_error *error)
     splat_mesh_drop_texture(mesh);
     free(mesh->colors); /* a texture multiplies them */
     mesh->colors = NULL;
-    return splat_mesh_compute_normals(mesh, 1, error);
+    return splat_mesh_compute_normals(mesh, threads, error);
 }
 
 /* ---------------------------------------------------------------- memory */
@@ -221,7 +221,7 @@ static splat_status open_gaussians(texturing *t, splat_texture_info *info, splat
     if (!o->postprocess_mesh) return SPLAT_OK;
     SPLAT_TRY(splat_bake_remove_rim(t->mesh, &t->gaussians, o->postprocess_iterations,
                                     (double)o->postprocess_density_threshold, &info->n_rim_faces, error));
-    return splat_mesh_compute_normals(t->mesh, 1, error);
+    return splat_mesh_compute_normals(t->mesh, t->bake.context->threads, error);
 }
 
 static splat_status paint(texturing *t, splat_texture_info *info, splat_error *error)
@@ -264,7 +264,7 @@ splat_status splat_texture_paint(splat_context *context, splat_scene *scene, spl
     if (options->postprocess_mesh && !model)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
                           "`postprocess_mesh` asks the Gaussians that are bound to the mesh; name their splat");
-    SPLAT_TRY(prepare_mesh(mesh, error));
+    SPLAT_TRY(prepare_mesh(mesh, context->threads, error));
     texturing *t = calloc(1, sizeof *t);
     if (!t) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to paint a mesh");
     splat_texture_options_init(&t->options);
