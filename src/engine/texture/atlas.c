@@ -209,7 +209,7 @@ static splat_status fit_density(atlas_work *w, splat_error *error)
     if (status != SPLAT_ERROR_ARGUMENT) return status;
     if (error) *error = (splat_error){0};
     splat_charts_free(&w->charts); /* the layout has cut them */
-    SPLAT_TRY(splat_charts_grow(w->mesh, &w->charts, error));
+    SPLAT_TRY(splat_charts_grow(w->mesh, w->options->threads, &w->charts, error));
     SPLAT_TRY(join_small(w, factor, error));
     return fill_pages(w, factor, error);
 }
@@ -261,7 +261,7 @@ splat_status splat_atlas_charts(splat_mesh *mesh, const splat_atlas_options *opt
     w.densities = settled;
     for (size_t f = 0; f < mesh->n_faces; f++)
         w.wanted += splat_mesh_face_area(mesh, f) * (double)settled[f] * (double)settled[f];
-    SPLAT_TRY_GOTO(status, done, splat_charts_grow(mesh, &w.charts, error));
+    SPLAT_TRY_GOTO(status, done, splat_charts_grow(mesh, options->threads, &w.charts, error));
     SPLAT_TRY_GOTO(status, done, options->texture_size ? fit_size(&w, error) : fit_density(&w, error));
     atlas->n_pages = w.pages.n_pages;
     atlas->n_charts = w.charts.n;

@@ -22,16 +22,18 @@ void splat_charts_free(splat_charts *charts)
     free(charts->crosses);
     free(charts->of_face);
     free(charts->faces);
+    free(charts->cut);
     free(charts->charts);
     memset(charts, 0, sizeof *charts);
 }
 
 /* Edges of two faces that run in opposite directions. */
-static splat_status find_opposites(const splat_mesh *mesh, uint32_t *opposite, splat_error *error)
+static splat_status find_opposites(const splat_mesh *mesh, int threads, uint32_t *opposite, splat_error *error)
 {
     splat_mesh_edges edges;
-    SPLAT_TRY(splat_mesh_edges_make(mesh, 1, &edges, error));
+    SPLAT_TRY(splat_mesh_edges_make(mesh, threads, &edges, error));
     memset(opposite, 255, 3 * mesh->n_faces * sizeof *opposite);
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t v = 0; v < mesh->n_vertices; v++) {
         for (size_t i = edges.starts[v], end; i < edges.starts[v + 1]; i = end) {
             end = splat_mesh_edges_run(&edges, i, edges.starts[v + 1]);
@@ -237,51 +239,74 @@ splat_status splat_charts_absorb(const splat_mesh *mesh, splat_charts *charts, c
     return merge_small(mesh, charts, (small_charts){least, densities}, error);
 }
 
-/* Cuts the faces off that have come to stand too steep on the mean normal of their chart, which they took part in
- * turning. */
+/* Cuts the faces off a chart that have come to stand too steep on its mean normal, which they took part in turning.
+ * queue: room for the faces of the chart. */
+static splat_status cut_steep_of(splat_charts *charts, size_t chart, uint32_t *queue, splat_chart_cuts *cuts,
+                                 splat_error *error)
+{
+    splat_chart at = charts->charts[chart];
+    uint32_t *faces = charts->faces + at.first, n_kept = 0, n_steep = 0;
+    double normal[3];
+    splat_chart_normal(charts, chart, normal);
+    for (uint32_t i = 0; i < at.n; i++) {
+        uint32_t face = faces[i];
+        if (cosine(charts, face, normal) > SPLAT_CHART_MIN_COSINE) faces[n_kept++] = face;
+        else queue[n_steep++] = face;
+    }
+    memcpy(faces + n_kept, queue, n_steep * sizeof *faces);
+    return n_steep > 0 && n_kept > 0 ? splat_charts_cut(charts, chart, n_kept, queue, cuts, error) : SPLAT_OK;
+}
+
 static splat_status cut_steep(const splat_mesh *mesh, splat_charts *charts, splat_error *error)
 {
-    size_t n = charts->n;
+    const int threads = charts->threads;
     uint32_t *queue = malloc((mesh->n_faces + 1) * sizeof *queue);
-    splat_status status = queue ? SPLAT_OK : no_memory(mesh, error);
-    for (size_t c = 0; c < n && status == SPLAT_OK; c++) {
-        splat_chart at = charts->charts[c];
-        uint32_t *faces = charts->faces + at.first, n_kept = 0, n_steep = 0;
-        double normal[3];
-        splat_chart_normal(charts, c, normal);
-        for (uint32_t i = 0; i < at.n; i++) {
-            uint32_t face = faces[i];
-            if (cosine(charts, face, normal) > SPLAT_CHART_MIN_COSINE) faces[n_kept++] = face;
-            else queue[n_steep++] = face;
-        }
-        memcpy(faces + n_kept, queue, n_steep * sizeof *faces);
-        if (n_steep > 0 && n_kept > 0) status = splat_charts_cut(charts, c, n_kept, queue, error);
+    splat_chart_cuts *cuts = calloc((size_t)threads, sizeof *cuts);
+    size_t next = 0;
+    bool good = true;
+    if (!queue || !cuts) {
+        free(queue);
+        free(cuts);
+        return no_memory(mesh, error);
     }
+#pragma omp parallel for schedule(static, 1) num_threads(threads) reduction(&& : good)
+    for (int thread = 0; thread < threads; thread++)
+        while (good) {
+            splat_error ignored;
+            size_t c = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
+            if (c >= charts->n) break;
+            good = cut_steep_of(charts, c, queue + charts->charts[c].first, &cuts[thread], &ignored) == SPLAT_OK;
+        }
+    splat_status status = good ? splat_charts_add_cuts(charts, 0, cuts, threads, error) : no_memory(mesh, error);
+    for (int i = 0; i < threads; i++) free(cuts[i].items);
+    free(cuts);
     free(queue);
     return status;
 }
 
-splat_status splat_charts_grow(const splat_mesh *mesh, splat_charts *charts, splat_error *error)
+splat_status splat_charts_grow(const splat_mesh *mesh, int threads, splat_charts *charts, splat_error *error)
 {
     size_t n = mesh->n_faces;
-    memset(charts, 0, sizeof *charts);
+    *charts = (splat_charts){.threads = threads};
     if (n > UINT32_MAX / 3)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "a mesh of %zu faces has too many for an atlas; simplify it", n);
     charts->opposite = malloc(3 * (n + 1) * sizeof *charts->opposite);
     charts->crosses = malloc(3 * (n + 1) * sizeof *charts->crosses);
     charts->of_face = malloc((n + 1) * sizeof *charts->of_face);
     charts->faces = malloc((n + 1) * sizeof *charts->faces);
+    charts->cut = calloc(n + 1, sizeof *charts->cut);
     splat_status status = SPLAT_OK;
-    if (!charts->opposite || !charts->crosses || !charts->of_face || !charts->faces) {
+    if (!charts->opposite || !charts->crosses || !charts->of_face || !charts->faces || !charts->cut) {
         status = no_memory(mesh, error);
         goto done;
     }
+#pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t f = 0; f < n; f++) {
         double cross[3];
         splat_mesh_face_cross(mesh, f, cross);
         for (size_t c = 0; c < 3; c++) charts->crosses[3 * f + c] = (float)cross[c];
     }
-    SPLAT_TRY_GOTO(status, done, find_opposites(mesh, charts->opposite, error));
+    SPLAT_TRY_GOTO(status, done, find_opposites(mesh, threads, charts->opposite, error));
     SPLAT_TRY_GOTO(status, done, grow_all(mesh, charts, error));
     for (int round = 0; round < 3 && status == SPLAT_OK; round++) {
         if (round) status = cut_steep(mesh, charts, error);
@@ -294,27 +319,79 @@ done:
 
 /* ---------------------------------------------------------------- cutting */
 
-splat_status splat_charts_cut(splat_charts *charts, size_t chart, uint32_t keep, uint32_t *queue, splat_error *error)
+/* States of faces in charts->cut. */
+enum { KEPT, CUT, WAITING };
+
+splat_status splat_charts_cut(splat_charts *charts, size_t chart, uint32_t keep, uint32_t *queue,
+                              splat_chart_cuts *cuts, splat_error *error)
 {
     splat_chart at = charts->charts[chart];
     uint32_t *rest = charts->faces + at.first + keep, n_rest = at.n - keep, n_done = 0;
     charts->charts[chart].n = keep;
-    for (uint32_t i = 0; i < n_rest; i++) charts->of_face[rest[i]] = UINT32_MAX;
+    for (uint32_t i = 0; i < n_rest; i++) charts->cut[rest[i]] = WAITING;
     for (uint32_t i = 0; i < n_rest; i++) {
-        if (charts->of_face[rest[i]] != UINT32_MAX) continue;
-        uint32_t first = n_done, number = (uint32_t)charts->n;
+        if (charts->cut[rest[i]] != WAITING) continue;
+        uint32_t first = n_done;
         queue[n_done++] = rest[i];
-        charts->of_face[rest[i]] = number;
+        charts->cut[rest[i]] = CUT;
         for (uint32_t k = first; k < n_done; k++) {
             for (size_t side = 0; side < 3; side++) {
                 uint32_t other = charts->opposite[3 * (size_t)queue[k] + side];
-                if (other == UINT32_MAX || charts->of_face[other / 3] != UINT32_MAX) continue;
-                charts->of_face[other / 3] = number;
+                /* the cuts of other charts are those of other threads */
+                if (other == UINT32_MAX || charts->of_face[other / 3] != chart) continue;
+                if (charts->cut[other / 3] != WAITING) continue;
+                charts->cut[other / 3] = CUT;
                 queue[n_done++] = other / 3;
             }
         }
-        SPLAT_TRY(add_chart(charts, (splat_chart){at.first + keep + first, n_done - first}, error));
+        splat_chart_cut *grown = splat_array_grow(cuts->items, &cuts->capacity, cuts->n, sizeof *grown);
+        if (!grown) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu charts of a mesh", charts->n + 1);
+        cuts->items = grown;
+        cuts->items[cuts->n++] = (splat_chart_cut){(uint32_t)chart, {at.first + keep + first, n_done - first}};
     }
     memcpy(rest, queue, n_rest * sizeof *rest);
+    return SPLAT_OK;
+}
+
+/* Gives the faces of charts from number `first` on their number. */
+static void number_faces(splat_charts *charts, size_t first)
+{
+#pragma omp parallel for schedule(dynamic, 16) num_threads(charts->threads)
+    for (size_t c = first; c < charts->n; c++) {
+        const uint32_t *faces = charts->faces + charts->charts[c].first;
+        for (uint32_t i = 0; i < charts->charts[c].n; i++) {
+            charts->of_face[faces[i]] = (uint32_t)c;
+            charts->cut[faces[i]] = KEPT;
+        }
+    }
+}
+
+splat_status splat_charts_add_cuts(splat_charts *charts, size_t first, splat_chart_cuts *cuts, int n,
+                                   splat_error *error)
+{
+    size_t n_old = charts->n, n_new = 0, n_parents = n_old - first;
+    for (int i = 0; i < n; i++) n_new += cuts[i].n;
+    if (n_new == 0) return SPLAT_OK;
+    uint32_t *starts = calloc(n_parents + 1, sizeof *starts);
+    splat_chart *grown = realloc(charts->charts, (n_old + n_new) * sizeof *grown);
+    if (grown) {
+        charts->charts = grown;
+        charts->capacity = n_old + n_new;
+    }
+    if (!starts || !grown) {
+        free(starts);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu charts of a mesh", n_old + n_new);
+    }
+    for (int i = 0; i < n; i++)
+        for (size_t k = 0; k < cuts[i].n; k++) starts[cuts[i].items[k].parent - first + 1]++;
+    for (size_t p = 0; p < n_parents; p++) starts[p + 1] += starts[p];
+    for (int i = 0; i < n; i++) { /* one thread has made all cuts of a parent, in their order */
+        for (size_t k = 0; k < cuts[i].n; k++)
+            charts->charts[n_old + starts[cuts[i].items[k].parent - first]++] = cuts[i].items[k].chart;
+        cuts[i].n = 0;
+    }
+    free(starts);
+    charts->n = n_old + n_new;
+    number_faces(charts, n_old);
     return SPLAT_OK;
 }

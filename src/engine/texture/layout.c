@@ -12,17 +12,23 @@ typedef struct point2 { double x, y; } point2;
 
 enum { UNREACHED, REACHED, TAKEN, LEFT };
 
-/* Working memory for one chart after the other. */
+/* Working memory of one thread, for one chart after the other. */
 typedef struct layout {
     splat_mesh *mesh;
     splat_charts *charts;
     const splat_layout_rules *rules;
-    uint32_t *queue, *order;  /* [n_faces] */
-    uint8_t *states;          /* [n_faces]: of a walk over a chart; else UNREACHED */
+    const float *densities;
+    double factor;
+    uint32_t *queue, *order;  /* room for the faces of a chart, a part of what all threads share */
+    uint8_t *states;          /* [n_faces]: of a walk over a chart; else UNREACHED; all threads share it */
     point2 *points, *hull;    /* corners of a chart, and their hull */
     size_t point_capacity;
     uint8_t *claimed;         /* texels of a chart's box */
     size_t claimed_capacity;
+    splat_chart_cuts cuts;
+    splat_status status;      /* of the first chart that failed, `failed` its number */
+    splat_error error;
+    size_t failed;
 } layout;
 
 static splat_status no_memory(const layout *l, splat_error *error)
@@ -267,7 +273,8 @@ static uint32_t take_faces(layout *l, size_t number, const double normal[3], int
         l->states[face] = TAKEN;
         for (size_t k = 0; k < 3; k++) {
             uint32_t other = l->charts->opposite[3 * (size_t)face + k];
-            if (other == UINT32_MAX || l->charts->of_face[other / 3] != number || l->states[other / 3]) continue;
+            if (other == UINT32_MAX || !splat_chart_has(l->charts, number, other / 3)) continue;
+            if (l->states[other / 3]) continue;
             l->states[other / 3] = REACHED;
             l->queue[n_queued++] = other / 3;
         }
@@ -278,8 +285,9 @@ static uint32_t take_faces(layout *l, size_t number, const double normal[3], int
 
 /* ---------------------------------------------------------------- small pieces */
 
-/* Marks faces of connected pieces of less than `least` texels REACHED, the others UNREACHED. False: there are none. */
-static bool find_small(layout *l, const uint32_t *faces, uint32_t n, const float *densities, double least)
+/* Marks faces of connected pieces of less than rules->least texels REACHED, the others UNREACHED. False: there are
+ * none. */
+static bool find_small(layout *l, size_t number, const uint32_t *faces, uint32_t n)
 {
     bool any = false;
     for (uint32_t i = 0; i < n; i++) l->states[faces[i]] = LEFT;
@@ -290,15 +298,16 @@ static bool find_small(layout *l, const uint32_t *faces, uint32_t n, const float
         l->queue[n_queued++] = faces[i];
         l->states[faces[i]] = REACHED;
         for (uint32_t k = 0; k < n_queued; k++) {
-            texels += splat_chart_face_texels(l->charts, l->queue[k], (double)densities[l->queue[k]]);
+            texels += splat_chart_face_texels(l->charts, l->queue[k], (double)l->densities[l->queue[k]]);
             for (size_t side = 0; side < 3; side++) {
                 uint32_t other = l->charts->opposite[3 * (size_t)l->queue[k] + side];
-                if (other == UINT32_MAX || l->states[other / 3] != LEFT) continue;
+                if (other == UINT32_MAX || !splat_chart_has(l->charts, number, other / 3)) continue;
+                if (l->states[other / 3] != LEFT) continue;
                 l->states[other / 3] = REACHED;
                 l->queue[n_queued++] = other / 3;
             }
         }
-        if (texels < least) any = true;
+        if (texels < l->rules->least) any = true;
         else for (uint32_t k = 0; k < n_queued; k++) l->states[l->queue[k]] = UNREACHED;
     }
     return any;
@@ -351,17 +360,17 @@ static void unfold(layout *l, uint32_t edge, double scale, const int sides[2])
 /* Unfolds the small pieces among the faces that take_faces has left, from number n of the chart's list on. It works
  * breadth first from the faces that have their places, and puts the others behind these. Returns how many faces the
  * chart has then. */
-static uint32_t unfold_small(layout *l, size_t number, uint32_t n, const float *densities, double scale,
-                             const int sides[2])
+static uint32_t unfold_small(layout *l, size_t number, uint32_t n, double scale, const int sides[2])
 {
     splat_chart at = l->charts->charts[number];
     const uint32_t *faces = l->charts->faces + at.first, first = n;
-    if (!find_small(l, faces + n, at.n - n, densities, l->rules->least)) return n;
+    if (!find_small(l, number, faces + n, at.n - n)) return n;
     memcpy(l->order, faces, n * sizeof *faces);
     for (uint32_t i = 0; i < n; i++)
         for (size_t k = 0; k < 3; k++) {
             uint32_t edge = l->charts->opposite[3 * (size_t)l->order[i] + k];
-            if (edge == UINT32_MAX || l->states[edge / 3] != REACHED) continue;
+            if (edge == UINT32_MAX || !splat_chart_has(l->charts, number, edge / 3)) continue;
+            if (l->states[edge / 3] != REACHED) continue;
             unfold(l, edge, scale, sides);
             l->states[edge / 3] = TAKEN;
             l->order[n++] = edge / 3;
@@ -386,7 +395,7 @@ static uint32_t take_window(layout *l, size_t number, int max_side)
     return n;
 }
 
-static splat_status fail_size(const layout *l, double scale, double factor, const double normal[3], splat_chart at,
+static splat_status fail_size(const layout *l, double scale, const double normal[3], splat_chart at,
                               splat_error *error)
 {
     int sides[2];
@@ -400,7 +409,7 @@ static splat_status fail_size(const layout *l, double scale, double factor, cons
     }
     return splat_fail(error, SPLAT_ERROR_ARGUMENT, "face %u of the mesh alone would need more than a page of %d "
                       "texels; lower `texel_density` to %.3g or less", (unsigned)l->charts->faces[at.first],
-                      l->rules->max_side, factor * low / scale);
+                      l->rules->max_side, l->factor * low / scale);
 }
 
 /* ---------------------------------------------------------------- blocks */
@@ -473,7 +482,7 @@ void splat_pieces_free(splat_piece *pieces, size_t n)
     free(pieces);
 }
 
-/* ---------------------------------------------------------------- one chart after the other */
+/* ---------------------------------------------------------------- one chart */
 
 /* sqrt(sum of area density^2 / sum of area). */
 static double chart_density(const splat_charts *charts, splat_chart at, const float *densities)
@@ -491,19 +500,18 @@ static double chart_density(const splat_charts *charts, splat_chart at, const fl
 }
 
 /* Until nothing of the chart overlaps: a chart that was cut is laid out again, in a smaller box. */
-static splat_status lay_out(layout *l, size_t number, const float *densities, double factor, splat_piece *piece,
-                            splat_error *error)
+static splat_status lay_out(layout *l, size_t number, splat_piece *piece, splat_error *error)
 {
     for (;;) {
         splat_chart at = l->charts->charts[number];
-        double normal[3], scale = factor * chart_density(l->charts, at, densities);
+        double normal[3], scale = l->factor * chart_density(l->charts, at, l->densities);
         int sides[2], max_side = l->rules->max_side;
         bool is_placed;
         uint32_t n;
         splat_chart_normal(l->charts, number, normal);
         SPLAT_TRY(place_corners(l, at, normal, scale, sides, &is_placed, error));
         if (!is_placed || sides[0] > max_side || sides[1] > max_side) {
-            if (at.n == 1) return fail_size(l, scale, factor, normal, at, error);
+            if (at.n == 1) return fail_size(l, scale, normal, at, error);
             n = take_window(l, number, max_side);
             if (n == 0 || n == at.n) n = at.n / 2;
         } else {
@@ -518,43 +526,136 @@ static splat_status lay_out(layout *l, size_t number, const float *densities, do
             memset(l->claimed, 0, size);
             n = take_faces(l, number, normal, sides[0], sides[1]);
             if (n == 0) n = 1; /* the normals cancel out: alone, the first face has its own */
-            else if (n < at.n) n = unfold_small(l, number, n, densities, scale, sides);
+            else if (n < at.n) n = unfold_small(l, number, n, scale, sides);
         }
         if (n == at.n) return make_piece(l, at, sides, piece, error);
-        SPLAT_TRY(splat_charts_cut(l->charts, number, n, l->queue, error));
+        SPLAT_TRY(splat_charts_cut(l->charts, number, n, l->queue, &l->cuts, error));
     }
+}
+
+/* ---------------------------------------------------------------- all charts */
+
+/* The work on charts that are there at one time: memory that all threads share. */
+typedef struct generation {
+    layout *workers;          /* [threads] */
+    uint32_t *queue, *order, *turns; /* [n_faces] */
+    uint8_t *states;
+    int threads;
+} generation;
+
+/* 0 for the largest charts; each of the next ones has half the faces. */
+static int size_class(splat_chart chart)
+{
+    int bits = 0;
+    for (uint32_t n = chart.n; n > 0; n /= 2) bits++;
+    return 32 - bits;
+}
+
+/* Lists charts [first, charts->n), those of many faces first, so that no thread begins one when the others end. */
+static void find_turns(const splat_charts *charts, size_t first, uint32_t *turns)
+{
+    uint32_t ends[33] = {0};
+    for (size_t c = first; c < charts->n; c++) ends[size_class(charts->charts[c])]++;
+    for (int k = 1; k < 33; k++) ends[k] += ends[k - 1];
+    for (size_t c = charts->n; c-- > first;) turns[--ends[size_class(charts->charts[c])]] = (uint32_t)c;
+}
+
+/* Lays charts out, with all threads; the parts that they cut off become charts afterwards. A failure keeps no thread
+ * from its other charts: so the charts that are left do not depend on the threads. */
+static splat_status lay_out_generation(const generation *g, splat_charts *charts, size_t first, splat_piece *pieces,
+                                       splat_error *error)
+{
+    const size_t n = charts->n - first;
+    size_t next = 0;
+    find_turns(charts, first, g->turns);
+#pragma omp parallel for schedule(static, 1) num_threads(g->threads)
+    for (int thread = 0; thread < g->threads; thread++) {
+        layout *l = &g->workers[thread];
+        for (;;) {
+            size_t turn = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
+            if (turn >= n) break;
+            size_t c = g->turns[turn];
+            splat_error own;
+            l->queue = g->queue + charts->charts[c].first;
+            l->order = g->order + charts->charts[c].first;
+            splat_status status = lay_out(l, c, &pieces[c], &own);
+            if (status == SPLAT_OK || (l->status != SPLAT_OK && l->failed < c)) continue;
+            l->status = status;
+            l->error = own;
+            l->failed = c;
+        }
+    }
+    const layout *worst = NULL;
+    splat_chart_cuts *cuts = calloc((size_t)g->threads, sizeof *cuts);
+    if (!cuts) return no_memory(&g->workers[0], error);
+    for (int i = 0; i < g->threads; i++) {
+        const layout *l = &g->workers[i];
+        cuts[i] = l->cuts;
+        if (l->status != SPLAT_OK && (!worst || l->failed < worst->failed)) worst = l;
+    }
+    splat_status status = splat_charts_add_cuts(charts, first, cuts, g->threads, error);
+    for (int i = 0; i < g->threads; i++) g->workers[i].cuts.n = 0;
+    free(cuts);
+    if (!worst) return status;
+    if (error) *error = worst->error;
+    return worst->status;
+}
+
+/* Charts that were there, then those that were cut off these, and so on: the order in which one thread comes to
+ * them. */
+static splat_status lay_out_all(const generation *g, splat_charts *charts, splat_piece **pieces, size_t *n_pieces,
+                                splat_error *error)
+{
+    for (size_t first = 0; first < charts->n;) {
+        size_t n = charts->n;
+        splat_piece *grown = realloc(*pieces, n * sizeof *grown);
+        if (!grown) return no_memory(&g->workers[0], error);
+        memset(grown + first, 0, (n - first) * sizeof *grown);
+        *pieces = grown;
+        *n_pieces = n;
+        SPLAT_TRY(lay_out_generation(g, charts, first, grown, error));
+        first = n;
+    }
+    return SPLAT_OK;
+}
+
+static void free_generation(generation *g)
+{
+    for (int i = 0; g->workers && i < g->threads; i++) {
+        free(g->workers[i].points);
+        free(g->workers[i].hull);
+        free(g->workers[i].claimed);
+        free(g->workers[i].cuts.items);
+    }
+    free(g->workers);
+    free(g->queue);
+    free(g->order);
+    free(g->turns);
+    free(g->states);
 }
 
 splat_status splat_layout_charts(splat_mesh *mesh, splat_charts *charts, const float *densities, double factor,
                                  const splat_layout_rules *rules, splat_piece **pieces, splat_error *error)
 {
-    layout l = {.mesh = mesh, .charts = charts, .rules = rules};
-    size_t n = mesh->n_faces, n_pieces = 0, capacity = 0;
-    splat_status status = SPLAT_OK;
+    const layout model = {.mesh = mesh, .charts = charts, .rules = rules, .densities = densities, .factor = factor};
+    size_t n = mesh->n_faces, n_pieces = 0;
+    generation g = {.threads = charts->threads};
     *pieces = NULL;
-    l.queue = malloc((n + 1) * sizeof *l.queue);
-    l.order = malloc((n + 1) * sizeof *l.order);
-    l.states = calloc(n + 1, sizeof *l.states);
-    if (!l.queue || !l.order || !l.states) status = no_memory(&l, error);
-    for (size_t c = 0; status == SPLAT_OK && c < charts->n; c++) { /* their number grows */
-        splat_piece *grown = splat_array_grow(*pieces, &capacity, n_pieces, sizeof *grown);
-        if (!grown) {
-            status = no_memory(&l, error);
-            break;
-        }
-        *pieces = grown;
-        status = lay_out(&l, c, densities, factor, &grown[n_pieces], error);
-        n_pieces += status == SPLAT_OK;
+    g.workers = calloc((size_t)g.threads, sizeof *g.workers);
+    g.queue = malloc((n + 1) * sizeof *g.queue);
+    g.order = malloc((n + 1) * sizeof *g.order);
+    g.turns = malloc((n + 1) * sizeof *g.turns);
+    g.states = calloc(n + 1, sizeof *g.states);
+    bool good = g.workers && g.queue && g.order && g.turns && g.states;
+    for (int i = 0; good && i < g.threads; i++) {
+        g.workers[i] = model;
+        g.workers[i].states = g.states;
     }
+    splat_status status = good ? lay_out_all(&g, charts, pieces, &n_pieces, error) : no_memory(&model, error);
     if (status != SPLAT_OK) {
         splat_pieces_free(*pieces, n_pieces);
         *pieces = NULL;
     }
-    free(l.queue);
-    free(l.order);
-    free(l.states);
-    free(l.points);
-    free(l.hull);
-    free(l.claimed);
+    free_generation(&g);
     return status;
 }
