@@ -3,6 +3,7 @@
 
 #include "backend/threads.h"
 #include "base/clock.h"
+#include "base/large_pages.h"
 #include "base/plural.h"
 
 #include <stdio.h>
@@ -26,33 +27,20 @@ static void cpu_destroy(splat_backend *backend)
 #define RANGE_BYTES ((size_t)1 << 38) /* far more than any block grows to; addresses cost nothing */
 #endif
 
-#define LARGE_PAGE ((size_t)2 << 20)
-
-/* Lists lead anywhere in what is known of the Gaussians, and with pages of 4 KiB it is looking up where those lie that
- * is waited for. A large page never reaches beyond what is mapped. The system may refuse: nothing but time is lost. */
-static void prefer_large_pages(void *data, size_t bytes)
-{
-#ifdef MADV_HUGEPAGE
-    (void)madvise(data, bytes, MADV_HUGEPAGE);
-#else
-    (void)data;
-    (void)bytes;
-#endif
-}
-
-/* Fewer addresses where they are limited (ulimit -v). Begins where a large page may. */
+/* Fewer addresses where they are limited (ulimit -v). Begins where a large page may: lists lead anywhere in what is
+ * known of the Gaussians. A large page never reaches beyond what is mapped. */
 static void *reserve_range(size_t wanted, size_t *bytes)
 {
     for (size_t size = RANGE_BYTES; size >= wanted && size; size /= 2) {
         char *data = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
         if (data == MAP_FAILED) continue;
-        size_t before = -(uintptr_t)data % LARGE_PAGE;
+        size_t before = -(uintptr_t)data % SPLAT_LARGE_PAGE;
         if (before && size >= wanted + before) {
             munmap(data, before);
             data += before;
             size -= before;
         }
-        prefer_large_pages(data, size);
+        splat_prefer_large_pages(data, size);
         *bytes = size;
         return data;
     }
@@ -86,7 +74,7 @@ static splat_status cpu_map(splat_backend *backend, splat_block *block, size_t b
         void *tail = mmap(data + reserved, block->reserved - reserved, PROT_NONE,
                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
         if (tail == MAP_FAILED) return no_memory(backend, block, reserved, error);
-        prefer_large_pages(tail, block->reserved - reserved);
+        splat_prefer_large_pages(tail, block->reserved - reserved);
     }
     if (!reserved && data) munmap(data, range);
     /* Fresh pages are zero; what was in use before and is again may not be. */

@@ -2,6 +2,7 @@
 #include "mesh/poisson/poisson_parts.h"
 
 #include "base/checked.h"
+#include "base/large_pages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,13 +31,15 @@ splat_status poisson_count(poisson_job *job, uint64_t bytes)
     return SPLAT_OK;
 }
 
+#define LARGE_BLOCK ((size_t)32 << 20) /* where the C library always asks the system */
+
 /* The system clears the pages of large blocks when a thread of the work first writes to them; smaller ones may be what
  * was freed before, and all threads clear them. */
 static void *clear_block(size_t bytes, int threads)
 {
     enum { SMALL = 1 << 18, PIECE = 1 << 16 };
-    const size_t large = (size_t)32 << 20; /* where the C library always asks the system */
-    if (bytes < SMALL || bytes > large) return calloc(1, bytes);
+    if (bytes > LARGE_BLOCK) return splat_large_alloc(bytes);
+    if (bytes < SMALL) return calloc(1, bytes);
     uint8_t *block = malloc(bytes);
     if (!block) return NULL;
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -69,7 +72,10 @@ void poisson_free(poisson_job *job, void *pointer)
     if (!pointer) return;
     header *block = (header *)pointer - 1;
     job->used_bytes -= block->bytes;
-    free(block);
+    if (block->bytes > LARGE_BLOCK)
+        splat_large_free(block, block->bytes);
+    else
+        free(block);
 }
 
 splat_status poisson_progress(poisson_job *job, const char *stage, double fraction)
