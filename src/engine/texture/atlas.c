@@ -45,10 +45,25 @@ static splat_status check_options(const splat_mesh *mesh, const splat_atlas_opti
 
 /* ---------------------------------------------------------------- densities */
 
-static int compare_floats(const void *a, const void *b)
+/* The value of rank n / 2, byte by byte: positive floats are in the order of their bits. n is above 0. */
+static float median_of(const float *values, size_t n)
 {
-    const float *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
+    uint32_t found = 0;
+    size_t rank = n / 2;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        size_t counts[256] = {0};
+        uint32_t byte = 0;
+        for (size_t i = 0; i < n; i++) {
+            uint32_t bits;
+            memcpy(&bits, &values[i], sizeof bits);
+            if ((uint64_t)bits >> (shift + 8) == (uint64_t)found >> (shift + 8)) counts[bits >> shift & 255]++;
+        }
+        for (; rank >= counts[byte]; byte++) rank -= counts[byte];
+        found |= byte << shift;
+    }
+    float median;
+    memcpy(&median, &found, sizeof median);
+    return median;
 }
 
 /* Every face's density: known ones clamped to [1/4, 4] of their median, the others, which nobody has seen, at the
@@ -60,8 +75,7 @@ static splat_status settle_densities(size_t n, const float *densities, float **o
     if (!settled) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the densities of %zu faces", n);
     for (size_t i = 0; densities && i < n; i++)
         if (densities[i] > 0.0f && isfinite(densities[i])) settled[n_known++] = densities[i];
-    qsort(settled, n_known, sizeof *settled, compare_floats);
-    float median = n_known ? settled[n_known / 2] : 1.0f, least = 0.25f * median;
+    float median = n_known ? median_of(settled, n_known) : 1.0f, least = 0.25f * median;
     for (size_t i = 0; i < n; i++) {
         float d = densities ? densities[i] : median;
         settled[i] = d > 0.0f && isfinite(d) ? fminf(fmaxf(d, least), 4.0f * median) : least;
