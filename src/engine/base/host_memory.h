@@ -28,6 +28,9 @@ extern "C" {
 void splat_host_memory_add(splat_host_memory *memory, splat_host_use use, size_t bytes);
 void splat_host_memory_remove(splat_host_memory *memory, splat_host_use use, size_t bytes);
 const char *splat_host_use_name(splat_host_use use);
+/* Gives freed memory back to the system: the C library keeps what many threads allocated and freed in small blocks. For
+ * the end of a phase with gigabytes of them; takes milliseconds. */
+void splat_host_memory_give_back(void);
 #ifdef __cplusplus
 }
 #endif

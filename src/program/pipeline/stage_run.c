@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_memory.h"
 #include "pipeline/overview.h"
 #include "pipeline/publish.h"
 #include "pipeline/results.h"
@@ -163,6 +164,7 @@ static splat_status execute(splat_pipeline_work *w, size_t i, splat_pipeline_sta
     splat_error own;
     SPLAT_TRY(write_file(s, stage, error));
     SPLAT_TRY(splat_pipeline_write_overview(w, error));
+    splat_host_memory_give_back(); /* what the stage before freed */
     reset_host_peak();
     double begin = splat_seconds();
     if (w->job.viewer)

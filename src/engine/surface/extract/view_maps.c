@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/context.h"
 #include "base/error.h"
+#include "base/host_memory.h"
 #include "math/camera.h"
 #include "model/model.h"
 #include "scene/scene.h"
@@ -76,6 +77,7 @@ void splat_view_maps_free(splat_view_maps *maps)
         free(maps->views[i].alpha);
         free(maps->views[i].state);
     }
+    if (maps->n) splat_host_memory_give_back(); /* what follows, an octree, needs as much */
     free(maps->views);
     memset(maps, 0, sizeof *maps);
 }
