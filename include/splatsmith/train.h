@@ -60,7 +60,7 @@ typedef struct splat_binding splat_binding;         /* opaque: a mesh that Gauss
  * them along their longest axis, up to a budget that the photos decide; "fast": the same in half the steps, with at
  * most 330,000 Gaussians; "high": the same in 40,000 steps; "classic": the adaptive density control of 3D
  * Gaussian Splatting, as published; "mcmc": a fixed number of Gaussians, which move to where they help (3DGS as Markov
- * Chain Monte Carlo); "few": the same in 15,000 steps, with a Gaussian for 8 pixels, for few photos. */
+ * Chain Monte Carlo); "few": the same in 15,000 steps, with a Gaussian for 16 pixels, for few photos. */
 const splat_strategy *splat_strategy_find(const char *name);
 /* The strategy of `splatsmith train --strategy auto`: "few" for fewer than 50 training photos, else "default"
  * (docs/lab/strategies.md). */
