@@ -139,7 +139,7 @@ static void test_strategies(void **state)
     RUN_OUT(0, "Plan for 1277 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--pixels_per_gaussian",
             "8100", "--strategy", "default");
     assert_non_null(strstr(standard_output, "--pixels_per_gaussian 8100 --vram_limit"));
-    RUN_OUT(0, "Plan for 9216 Gaussians", "plan", "-s", "scene", "--device_memory", "16G"); /* 12 photos: few */
+    RUN_OUT(0, "Plan for 4608 Gaussians", "plan", "-s", "scene", "--device_memory", "16G"); /* 12 photos: few */
     RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "classic");
     RUN_OUT(0, NULL, TRAIN, "-m", "fast", "--strategy", "fast", "--cap_max", "450", "--densify_from_iter", "4",
             "--densification_interval", "5", "--checkpoint_iterations", "30");

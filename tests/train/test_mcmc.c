@@ -90,7 +90,7 @@ static void few_photos_decide_the_strategy_and_its_cap(void **state)
     assert_ptr_equal(splat_strategy_for_photos(49), splat_strategy_find("few"));
     assert_ptr_equal(splat_strategy_for_photos(50), splat_strategy_find("default"));
     splat_train_options_init_strategy(&o, splat_strategy_for_photos(20));
-    assert_int_equal(splat_mcmc_cap(&o, &dataset), 20 * 8000 / 8);
+    assert_int_equal(splat_mcmc_cap(&o, &dataset), 20 * 8000 / 16);
     dataset.n_points = 30000;
     assert_int_equal(splat_mcmc_cap(&o, &dataset), 30000); /* no point goes */
     view.camera.width = 10000;
