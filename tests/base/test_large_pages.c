@@ -50,6 +50,24 @@ static void freed_blocks_go_back(void **state)
     assert_true(mapped() - before < large);
 }
 
+static void zeroed_blocks_are_zero_at_any_size(void **state)
+{
+    (void)state;
+    static const size_t sizes[4] = {0, 1000, SPLAT_LARGE_BLOCK, SPLAT_LARGE_BLOCK + 1};
+    for (int round = 0; round < 3; round++)
+        for (int k = 0; k < 4; k++) {
+            uint8_t *block = splat_zeroed_alloc(sizes[k]);
+            assert_non_null(block);
+            for (size_t i = 0; i < sizes[k]; i += 100) assert_int_equal(block[i], 0);
+            if (sizes[k] > SPLAT_LARGE_BLOCK) assert_int_equal((uintptr_t)block % SPLAT_LARGE_PAGE, 0);
+            memset(block, 0xA5, sizes[k]);
+            splat_zeroed_free(block, sizes[k]);
+        }
+    assert_null(splat_zeroed_alloc(SIZE_MAX));
+    splat_zeroed_free(NULL, SPLAT_LARGE_BLOCK + 1);
+    splat_zeroed_free(NULL, 1);
+}
+
 static void what_cannot_be_is_refused(void **state)
 {
     (void)state;
@@ -65,6 +83,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_are_aligned_and_zero),
         cmocka_unit_test(freed_blocks_go_back),
+        cmocka_unit_test(zeroed_blocks_are_zero_at_any_size),
         cmocka_unit_test(what_cannot_be_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

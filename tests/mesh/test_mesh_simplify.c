@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/large_pages.h"
 #include "base/rng.h"
 #include "mesh/measure/mesh_distance.h"
 #include "mesh/measure/mesh_report.h"
@@ -409,8 +410,9 @@ static simplifier start_pass(splat_mesh *mesh, int threads)
 static void end_pass(simplifier *s)
 {
     void *all[] = {s->quadrics, s->kinds, s->touched, s->starts, s->ring_sizes, s->least, s->around, s->rings,
-                   s->blocks, s->edges, s->keys, s->active, s->next, s->chosen, s->verdicts};
+                   s->blocks};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) free(all[i]);
+    splat_zeroed_free(s->edges, s->edge_bytes);
 }
 
 static int compare_ranks(const void *a, const void *b)
@@ -454,6 +456,38 @@ static void test_rounds(void **state)
     free(greedy);
     end_pass(&s);
     splat_mesh_free(&torus);
+}
+
+/* Passes drop vertices that no face uses; the others keep their order and what is known of them. */
+static void test_unused(void **state)
+{
+    (void)state;
+    splat_mesh_simplify_options options;
+    splat_mesh_simplify_info info, padded_info;
+    splat_error error;
+    splat_mesh torus = make_torus(80, 40, 1, 0.4), padded = make_torus(80, 80, 1, 0.4);
+    assert_int_equal(padded.n_vertices, 2 * torus.n_vertices);
+    assert_int_equal(padded.n_faces, 2 * torus.n_faces);
+    padded.n_faces = torus.n_faces;
+    for (size_t i = 0; i < torus.n_vertices; i++) {
+        for (size_t c = 0; c < 3; c++)
+            torus.vertices[3 * i + c] += 0.01f * splat_uniform(splat_random(3, SPLAT_STREAM_TEST, 7, 3 * i + c).x[0]);
+        for (size_t k = 0; k < 2; k++) memcpy(padded.vertices + 3 * (2 * i + k), torus.vertices + 3 * i, 12);
+    }
+    for (size_t i = 0; i < 3 * torus.n_faces; i++) padded.faces[i] = 2 * torus.faces[i] + 1;
+    splat_mesh_simplify_options_init(&options);
+    options.target_faces = 300;
+    ASSERT_OK(splat_mesh_simplify(&torus, &options, &info, &error));
+    ASSERT_OK(splat_mesh_simplify(&padded, &options, &padded_info, &error));
+    assert_true(info.n_passes > 5);
+    assert_int_equal(padded_info.n_passes, info.n_passes);
+    assert_true(padded_info.error == info.error);
+    assert_int_equal(padded.n_vertices, torus.n_vertices);
+    assert_int_equal(padded.n_faces, torus.n_faces);
+    assert_memory_equal(padded.vertices, torus.vertices, 12 * torus.n_vertices);
+    assert_memory_equal(padded.faces, torus.faces, 12 * torus.n_faces);
+    splat_mesh_free(&torus);
+    splat_mesh_free(&padded);
 }
 
 typedef struct listener { double last; size_t n_calls, stop_at; } listener;
@@ -571,7 +605,7 @@ int main(void)
         cmocka_unit_test(test_boundary), cmocka_unit_test(test_non_manifold), cmocka_unit_test(test_limits),
         cmocka_unit_test(test_small),    cmocka_unit_test(test_flat),         cmocka_unit_test(test_star),
         cmocka_unit_test(test_ring),     cmocka_unit_test(test_rounds),       cmocka_unit_test(test_progress),
-        cmocka_unit_test(test_hubs),     cmocka_unit_test(test_long_rings),
+        cmocka_unit_test(test_hubs),     cmocka_unit_test(test_long_rings),   cmocka_unit_test(test_unused),
         cmocka_unit_test(test_soup),     cmocka_unit_test(test_sizes),        cmocka_unit_test(test_most_sizes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "base/large_pages.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 
 void splat_prefer_large_pages(void *data, size_t bytes)
@@ -35,4 +36,17 @@ void *splat_large_alloc(size_t bytes)
 void splat_large_free(void *data, size_t bytes)
 {
     if (data) munmap(data, whole_pages(bytes));
+}
+
+void *splat_zeroed_alloc(size_t bytes)
+{
+    return bytes > SPLAT_LARGE_BLOCK ? splat_large_alloc(bytes) : calloc(1, bytes ? bytes : 1);
+}
+
+void splat_zeroed_free(void *data, size_t bytes)
+{
+    if (bytes > SPLAT_LARGE_BLOCK)
+        splat_large_free(data, bytes);
+    else
+        free(data);
 }

@@ -4,6 +4,8 @@
  * work, and order and choice depend on costs and numbers of vertices alone. */
 #include "mesh/mesh_simplify.h"
 
+#include "base/large_pages.h"
+#include "base/rows.h"
 #include "mesh/mesh_clean.h"
 #include "mesh/mesh_clean_vertices.h"
 #include "mesh/mesh_simplify_edges.h"
@@ -182,48 +184,61 @@ void splat_mesh_simplify_options_init(splat_mesh_simplify_options *options)
 /* A face has at most three edges, those of a manifold 1.5 each. */
 size_t splat_mesh_simplify_bytes(size_t n_vertices, size_t n_faces)
 {
-    size_t vertex = sizeof(simplify_quadric) + 2 + 2 * sizeof(uint32_t) + sizeof(uint64_t);
+    size_t vertex = sizeof(simplify_quadric) + 2 + 3 * sizeof(uint32_t) + sizeof(uint64_t);
     size_t edge = sizeof(simplify_edge) + 4 * sizeof(uint32_t) + 1;
-    return n_vertices * vertex + n_faces * (9 * sizeof(uint32_t) + 3 * edge + 1);
+    return n_vertices * vertex + n_faces * (9 * sizeof(uint32_t) + 3 * edge + 2);
 }
 
-static void allocate(simplifier *s)
+static void *take(uint8_t **rest, size_t n, size_t size)
+{
+    void *array = *rest;
+    *rest += (n * size + 63) & ~(size_t)63;
+    return array;
+}
+
+/* One block holds all arrays of vertices and faces: when threads first write to it, the system clears it in large
+ * pages. */
+static bool allocate(simplifier *s)
 {
     size_t n = s->mesh->n_vertices + 2, n_half = 3 * s->mesh->n_faces + 1;
-    s->quadrics = calloc(n, sizeof *s->quadrics);
-    s->kinds = malloc(n);
-    s->touched = malloc(n);
-    s->starts = malloc(n * sizeof *s->starts);
-    s->ring_sizes = malloc(n * sizeof *s->ring_sizes);
-    s->least = malloc(n * sizeof *s->least);
-    s->around = malloc(n_half * sizeof *s->around);
-    s->rings = malloc(2 * n_half * sizeof *s->rings);
-    s->blocks = malloc(((n + n_half) / SIMPLIFY_BLOCK + 1) * sizeof *s->blocks);
-}
-
-static bool allocated(const simplifier *s)
-{
-    return s->quadrics && s->kinds && s->touched && s->starts && s->ring_sizes && s->least && s->around && s->rings &&
-           s->blocks;
+    size_t n_blocks = (n + n_half) / SIMPLIFY_BLOCK + 1;
+    uint8_t *rest;
+    s->block_bytes = n * (sizeof *s->quadrics + 2 + sizeof *s->starts + sizeof *s->ring_sizes + sizeof *s->least) +
+                     n_half * (sizeof *s->around + 2 * sizeof *s->rings) + n_blocks * sizeof *s->blocks + 9 * 64;
+    s->block = rest = splat_zeroed_alloc(s->block_bytes);
+    if (!rest) return false;
+    s->quadrics = take(&rest, n, sizeof *s->quadrics);
+    s->kinds = take(&rest, n, 1);
+    s->touched = take(&rest, n, 1);
+    s->starts = take(&rest, n, sizeof *s->starts);
+    s->ring_sizes = take(&rest, n, sizeof *s->ring_sizes);
+    s->least = take(&rest, n, sizeof *s->least);
+    s->around = take(&rest, n_half, sizeof *s->around);
+    s->rings = take(&rest, 2 * n_half, sizeof *s->rings);
+    s->blocks = take(&rest, n_blocks, sizeof *s->blocks);
+    return true;
 }
 
 static void release(simplifier *s)
 {
-    free(s->quadrics);
-    free(s->kinds);
-    free(s->touched);
-    free(s->starts);
-    free(s->ring_sizes);
-    free(s->least);
-    free(s->around);
-    free(s->rings);
-    free(s->blocks);
-    free(s->edges);
-    free(s->keys);
-    free(s->active);
-    free(s->next);
-    free(s->chosen);
-    free(s->verdicts);
+    splat_zeroed_free(s->block, s->block_bytes);
+    splat_zeroed_free(s->edges, s->edge_bytes);
+}
+
+/* Drops vertices without faces once they are a quarter: what lies around the others moves together. The order of the
+ * others stays, and with it the order of edges. Sizes have done their work in the first quadrics. Errors: MEMORY. */
+static splat_status drop_unused(simplifier *s, splat_error *error)
+{
+    size_t n = s->mesh->n_vertices;
+    if (4 * (s->n_used - s->n_chosen) > 3 * n) return SPLAT_OK;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (size_t v = 0; v < n; v++) s->touched[v] = 0;
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+    for (size_t i = 0; i < 3 * s->mesh->n_faces; i++)
+        __atomic_store_n(&s->touched[s->mesh->faces[i]], 1, __ATOMIC_RELAXED);
+    SPLAT_TRY(splat_mesh_keep_vertices(s->mesh, s->touched, s->threads, error));
+    splat_keep_rows(s->quadrics, sizeof *s->quadrics, n, s->touched, s->threads);
+    return SPLAT_OK;
 }
 
 /* Keeps the first of the chosen edges in their order, as many as remove n_wanted faces. Errors: MEMORY. */
@@ -283,6 +298,7 @@ static splat_status run_passes(simplifier *s, const splat_mesh_simplify_options 
         info->error = worst;
         info->n_collapses += s->n_chosen;
         SPLAT_TRY(splat_mesh_remove_degenerate(s->mesh, -1.0, s->threads, &ignored, error));
+        SPLAT_TRY(drop_unused(s, error));
     }
 }
 
@@ -310,10 +326,9 @@ splat_status splat_mesh_simplify(splat_mesh *mesh, const splat_mesh_simplify_opt
     SPLAT_TRY(splat_mesh_remove_degenerate(mesh, -1.0, options->threads, &n, error));
     splat_mesh_bounds(mesh, low, high);
     for (int c = 0; c < 3; c++) s.center[c] = 0.5 * ((double)low[c] + (double)high[c]);
-    allocate(&s);
-    splat_status status = allocated(&s) ? run_passes(&s, options, report, error)
-                                        : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to simplify a mesh of %zu "
-                                                     "faces: %zu bytes are needed", mesh->n_faces, report->peak_bytes);
+    splat_status status = allocate(&s) ? run_passes(&s, options, report, error)
+                                       : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to simplify a mesh of %zu "
+                                                    "faces: %zu bytes are needed", mesh->n_faces, report->peak_bytes);
     release(&s);
     report->error = sqrt(report->error);
     if (status == SPLAT_OK) status = splat_mesh_remove_unreferenced(mesh, options->threads, &n, error);

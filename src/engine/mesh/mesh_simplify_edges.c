@@ -2,6 +2,7 @@
  * Every vertex collects them independently, in ascending order, so the result does not depend on threads. */
 #include "mesh/mesh_simplify_edges.h"
 
+#include "base/large_pages.h"
 #include "base/rows.h"
 #include "math/vec3.h"
 #include "mesh/mesh_edges.h"
@@ -260,14 +261,17 @@ static splat_status make_room(simplifier *s, splat_error *error)
 {
     size_t n = s->n_edges;
     if (s->edges && n <= s->edge_capacity) return SPLAT_OK;
-    s->edges = malloc((n + 1) * sizeof *s->edges);
-    s->keys = malloc((n + 1) * sizeof *s->keys);
-    s->active = malloc((n + 1) * sizeof *s->active);
-    s->next = malloc((n + 1) * sizeof *s->next);
-    s->chosen = malloc((n + 1) * sizeof *s->chosen);
-    s->verdicts = malloc(n + 1);
+    s->edge_bytes = (n + 1) * (sizeof *s->edges + 4 * sizeof(uint32_t) + 1);
+    s->edges = splat_zeroed_alloc(s->edge_bytes);
     s->edge_capacity = n;
-    if (s->edges && s->keys && s->active && s->next && s->chosen && s->verdicts) return SPLAT_OK;
+    if (s->edges) {
+        s->keys = (uint32_t *)(s->edges + n + 1);
+        s->active = s->keys + n + 1;
+        s->next = s->active + n + 1;
+        s->chosen = s->next + n + 1;
+        s->verdicts = (uint8_t *)(s->chosen + n + 1);
+        return SPLAT_OK;
+    }
     return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to simplify a mesh of %zu edges", n);
 }
 

@@ -25,8 +25,9 @@ typedef struct simplifier {
     uint32_t *rings, *ring_sizes;     /* neighbours of each vertex, ascending: rings[2 starts[v]..+ ring_sizes[v]) */
     uint64_t *least;                  /* [n_vertices]: the first in the order of the edges in work at the vertex */
     size_t *blocks;                   /* [enough]: counts of blocks of vertices or edges, then their sums */
-    size_t edge_capacity;
-    /* [edge_capacity] */
+    void *block;                      /* [block_bytes]: holds the arrays above */
+    size_t block_bytes, edge_bytes, edge_capacity;
+    /* [edge_capacity], in one block of edge_bytes */
     simplify_edge *edges;             /* [n_edges], by a, then b */
     uint32_t *keys;                   /* [n_edges]: bits of the float cost */
     uint32_t *active, *next, *chosen; /* [n_active], -, [n_chosen]: edges */

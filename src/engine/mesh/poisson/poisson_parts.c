@@ -31,14 +31,12 @@ splat_status poisson_count(poisson_job *job, uint64_t bytes)
     return SPLAT_OK;
 }
 
-#define LARGE_BLOCK ((size_t)32 << 20) /* where the C library always asks the system */
-
 /* The system clears the pages of large blocks when a thread of the work first writes to them; smaller ones may be what
  * was freed before, and all threads clear them. */
 static void *clear_block(size_t bytes, int threads)
 {
     enum { SMALL = 1 << 18, PIECE = 1 << 16 };
-    if (bytes > LARGE_BLOCK) return splat_large_alloc(bytes);
+    if (bytes > SPLAT_LARGE_BLOCK) return splat_large_alloc(bytes);
     if (bytes < SMALL) return calloc(1, bytes);
     uint8_t *block = malloc(bytes);
     if (!block) return NULL;
@@ -72,7 +70,7 @@ void poisson_free(poisson_job *job, void *pointer)
     if (!pointer) return;
     header *block = (header *)pointer - 1;
     job->used_bytes -= block->bytes;
-    if (block->bytes > LARGE_BLOCK)
+    if (block->bytes > SPLAT_LARGE_BLOCK)
         splat_large_free(block, block->bytes);
     else
         free(block);
