@@ -60,11 +60,8 @@ typedef struct splat_binding splat_binding;         /* opaque: a mesh that Gauss
  * them along their longest axis, up to a budget that the photos decide; "fast": the same in half the steps, with at
  * most 330,000 Gaussians; "high": the same in 40,000 steps; "classic": the adaptive density control of 3D
  * Gaussian Splatting, as published; "mcmc": a fixed number of Gaussians, which move to where they help (3DGS as Markov
- * Chain Monte Carlo); "few": the same in 15,000 steps, with a Gaussian for 16 pixels, for few photos. */
+ * Chain Monte Carlo). */
 const splat_strategy *splat_strategy_find(const char *name);
-/* The strategy of `splatsmith train --strategy auto`: "few" for fewer than 50 training photos, else "default"
- * (docs/lab/strategies.md). */
-const splat_strategy *splat_strategy_for_photos(size_t n_train);
 
 /* Measures that save memory, in the order in which a run takes them. */
 typedef enum splat_give_up {
@@ -208,6 +205,10 @@ void splat_train_options_init_strategy_sized(splat_train_options *options, size_
  * densify_until_iter, opacity_reset_interval and lr_decay_from_iter keep their shares of the steps; fewer steps also
  * lower densification_interval, down to 25. Set any of these afterwards. */
 void splat_train_options_set_steps(splat_train_options *options, int iterations);
+/* Lowers iterations, as splat_train_options_set_steps, to 400 for each of n_train training photos, but not below 7,000:
+ * more steps learn few photos by heart. Only the strategies default, fast and high. `splatsmith train` does so unless
+ * `--iterations` is given. */
+void splat_train_options_fit_photos(splat_train_options *options, size_t n_train);
 /* The same for coarse training: until 15000 by its clock, without density control. With MULTIVIEW estimation_factor and
  * normal_factor are 0, dn_factor 0.015, flat_factor 400, flat_ratio 0 and surface_fade 0.7. */
 void splat_train_options_init_coarse_sized(splat_train_options *options, size_t size,

@@ -11,7 +11,7 @@ from . import _c
 PathLike = Union[str, "os.PathLike[str]"]
 
 # The density strategies.
-STRATEGIES = ("default", "fast", "high", "classic", "mcmc", "few")
+STRATEGIES = ("default", "fast", "high", "classic", "mcmc")
 
 
 class ContextOptions(TypedDict, total=False):

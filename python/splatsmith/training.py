@@ -64,7 +64,7 @@ class Trainer:
         for step in Trainer(scene, iterations=7000):
             print(step.iteration, step.loss)
 
-    strategy: how Gaussians come and go, as --strategy of `splatsmith train` (None: auto). regularization: coarse training with losses of
+    strategy: how Gaussians come and go, as --strategy of `splatsmith train` (None: default). regularization: coarse training with losses of
     the surface, "density", "sdf", "dn_consistency" or "multiview"; begin with start_coarse then. Options: those of
     splat_train_options and of `splatsmith train`; of regularization those of splat_coarse_options, too.
     """
@@ -84,11 +84,11 @@ class Trainer:
             found = library.splat_strategy_find(strategy.encode()) if strategy is not None else None
             if strategy is not None and not found:
                 raise ArgumentError(f"strategy must be one of {', '.join(STRATEGIES)}, not {strategy!r}")
-            if strategy is None:
-                found = library.splat_strategy_for_photos(scene.info.n_train)
             library.splat_train_options_init_strategy_sized(byref(struct), size, found)
             if "iterations" in options:
                 library.splat_train_options_set_steps(byref(struct), int(options["iterations"]))
+            else:
+                library.splat_train_options_fit_photos(byref(struct), scene.info.n_train)
         inner = (struct.coarse,) if regularization is not None else ()
         self._kept = _native.set_options(struct, dict(options), *inner)
         self._is_running = False

@@ -80,27 +80,21 @@ static void it_grows_by_a_twentieth_to_the_cap(void **state)
     assert_int_equal(splat_mcmc_grown(&o, 1000000, 199999), 200000);
 }
 
-static void few_photos_decide_the_strategy_and_its_cap(void **state)
+static void photos_bound_the_cap_where_pixels_are_named(void **state)
 {
     (void)state;
     static uint32_t train[60];
     splat_dataset_view view = {.camera = {.width = 100, .height = 80}};
     splat_dataset dataset = {.views = &view, .n_views = 1, .train = train, .n_train = 20, .n_points = 500};
     splat_train_options o;
-    assert_ptr_equal(splat_strategy_for_photos(49), splat_strategy_find("few"));
-    assert_ptr_equal(splat_strategy_for_photos(50), splat_strategy_find("default"));
-    splat_train_options_init_strategy(&o, splat_strategy_for_photos(20));
+    splat_train_options_init_strategy(&o, splat_strategy_find("mcmc"));
+    assert_int_equal(splat_mcmc_cap(&o, &dataset), 1000000);
+    o.pixels_per_gaussian = 16;
     assert_int_equal(splat_mcmc_cap(&o, &dataset), 20 * 8000 / 16);
     dataset.n_points = 30000;
     assert_int_equal(splat_mcmc_cap(&o, &dataset), 30000); /* no point goes */
     view.camera.width = 10000;
     assert_int_equal(splat_mcmc_cap(&o, &dataset), 1000000);
-    o.pixels_per_gaussian = 0;
-    view.camera.width = 100;
-    assert_int_equal(splat_mcmc_cap(&o, &dataset), 1000000);
-    splat_train_options_set_steps(&o, 3000); /* its schedule scales */
-    assert_int_equal(o.densify_until_iter, 2500);
-    assert_int_equal(o.position_lr_max_steps, 3000);
 }
 
 /* ---------------------------------------------------------------- training */
@@ -322,7 +316,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_schedule_is_the_published_one),
         cmocka_unit_test(it_grows_by_a_twentieth_to_the_cap),
-        cmocka_unit_test(few_photos_decide_the_strategy_and_its_cap),
+        cmocka_unit_test(photos_bound_the_cap_where_pixels_are_named),
         cmocka_unit_test(it_learns_and_the_cap_is_exact),
         cmocka_unit_test(the_first_gaussians_are_as_asked),
         cmocka_unit_test(the_filter_follows_every_round),

@@ -57,7 +57,7 @@ static void print_command(const splat_line *line, const splat_train_options *o, 
     if (line->scene->resolution != -1) ADD(" -r %d", line->scene->resolution);
     if (line->scene->eval) ADD(" --eval");
     add_given(line, "iterations", text, sizeof text);
-    if (strcmp(line->training->strategy, "auto") != 0) ADD(" --strategy %s", line->training->strategy);
+    if (splat_line_given(line, "strategy")) ADD(" --strategy %s", line->training->strategy);
     add_given(line, "pixels_per_gaussian", text, sizeof text);
     if (o->sh_degree != 3) ADD(" --sh_degree %d", o->sh_degree);
     if (line->machine->gpus) ADD(" --gpus %s", line->machine->gpus);

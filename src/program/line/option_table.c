@@ -36,12 +36,13 @@
 #define IGNORED_FLAG ADVANCED(IGNORED), FLAG(general.ignored_flag)
 
 /* The words of --strategy. */
-static const char strategies[] = "auto"
+static const char strategy_words[] = ""
 #define SPLAT_STRATEGY(word, table, help) "|" #word
 #define SPLAT_FORMER_STRATEGY(table)
 #include "train/density/strategies.def"
     ;
-static const char strategies_help[] = "density control; auto: few for fewer than 50 photos, else default"
+#define STRATEGIES (strategy_words + 1) /* without the first bar */
+static const char strategies_help[] = "density control"
 #define SPLAT_STRATEGY(word, table, help) "; " #word ": " help
 #define SPLAT_FORMER_STRATEGY(table)
 #include "train/density/strategies.def"
@@ -224,7 +225,7 @@ const splat_line_option splat_line_options[] = {
      "last iteration of this stage, which begins at 7000 for any splat (with -i above 7000 and N above that, "
      "at -i)", NULL},
     {"strategy", 0, "densification_strategy,strategy_type", STEPS, BASIC(DENSITY),
-     CHOICE(training.strategy, strategies), strategies_help, NULL},
+     CHOICE(training.strategy, STRATEGIES), strategies_help, NULL},
     {"quality", 0, NULL, STEPS, STAGE(DENSITY), CHOICE(training.quality, "normal|high"),
      "high: the same as --strategy high", NULL},
 #define SPLAT_TRAIN_LINE(name, field, kind, low, high, letter, aliases, commands, level, group, help, fallback)        \

@@ -44,7 +44,7 @@ static void init_parts(void)
     p->model.reduce_sh_degree = -1;
     p->model.render_mode = "auto";
     p->mesh.points = SPLAT_MESH_POINTS_VIEWS;
-    p->training.strategy = "auto";
+    p->training.strategy = "default";
     p->training.quality = "normal";
     p->training.data_device = "cuda";
     set_list(&p->run.test_iterations, usual, 2);

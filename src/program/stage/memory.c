@@ -45,15 +45,22 @@ void splat_stage_apply_preset(const splat_line *line, const splat_train_options 
 #include "splatsmith/train_options.def"
 }
 
-static void asked_with(const splat_line *line, const splat_strategy *strategy, splat_train_options *options)
+/* scene: NULL leaves the strategy's own number of steps. */
+static void asked_with(const splat_line *line, const splat_strategy *strategy, const splat_scene *scene,
+                       splat_train_options *options)
 {
     splat_train_options usual, of_strategy;
+    splat_scene_info info;
     splat_train_options_init(&usual);
     splat_train_options_init_strategy(&of_strategy, strategy);
     splat_stage_asked_options(line, options);
     options->strategy = of_strategy.strategy;
-    const bool sets_steps = splat_line_given(line, "iterations") || options->iterations != usual.iterations;
-    if (sets_steps) splat_train_options_set_steps(&of_strategy, options->iterations);
+    if (splat_line_given(line, "iterations") || options->iterations != usual.iterations) {
+        splat_train_options_set_steps(&of_strategy, options->iterations);
+    } else if (scene) {
+        splat_scene_get_info(scene, &info);
+        splat_train_options_fit_photos(&of_strategy, info.n_train);
+    }
     splat_stage_apply_preset(line, &of_strategy, options);
     if (splat_line_given(line, "target_gaussian_count") || line->plan->n_gaussians) {
         options->pixels_per_gaussian = 0; /* a named count is meant */
@@ -61,18 +68,9 @@ static void asked_with(const splat_line *line, const splat_strategy *strategy, s
     }
 }
 
-static const splat_strategy *strategy_for(const splat_line *line, const splat_scene *scene)
-{
-    splat_scene_info info;
-    if (strcmp(line->training->strategy, "auto") != 0) return splat_strategy_find(line->training->strategy);
-    if (!scene) return NULL;
-    splat_scene_get_info(scene, &info);
-    return splat_strategy_for_photos(info.n_train);
-}
-
 void splat_stage_asked_steps(const splat_line *line, const splat_scene *scene, splat_train_options *options)
 {
-    asked_with(line, strategy_for(line, scene), options);
+    asked_with(line, splat_strategy_find(line->training->strategy), scene, options);
 }
 
 void splat_stage_asked_run(const splat_line *line, const splat_scene *scene, const splat_run_options *run,
@@ -80,7 +78,7 @@ void splat_stage_asked_run(const splat_line *line, const splat_scene *scene, con
 {
     const splat_run_begun begun = splat_run_find_begun(run);
     const bool goes_on = begun.strategy && !splat_line_given(line, "strategy");
-    asked_with(line, goes_on ? begun.strategy : strategy_for(line, scene), options);
+    asked_with(line, goes_on ? begun.strategy : splat_strategy_find(line->training->strategy), scene, options);
     if (begun.exposure && !splat_line_given(line, "exposure")) options->exposure = true;
     if (begun.dome) options->dome = true;
 }

@@ -48,10 +48,14 @@ static bool is_of_others(const splat_line *line)
     return strcmp(strategy, "classic") == 0 || strcmp(strategy, "mcmc") == 0;
 }
 
-static void tell_strategy(const splat_training *t, const splat_line *line)
+static void tell_steps(const splat_training *t, const splat_line *line)
 {
-    if (strcmp(line->training->strategy, "auto") == 0 && t->train_options.strategy == splat_strategy_find("few"))
-        splat_say(line->talk, "Fewer than 50 training photos: strategy few (`strategy` chooses another)");
+    splat_train_options of_strategy;
+    splat_train_options_init_strategy(&of_strategy, t->train_options.strategy);
+    if (!splat_line_given(line, "iterations") && !t->run_options.start_checkpoint &&
+        t->train_options.iterations < of_strategy.iterations)
+        splat_say(line->talk, "Few photos: %d instead of %d steps (`iterations` sets another number)",
+                  t->train_options.iterations, of_strategy.iterations);
 }
 
 /* The sky lies behind the Gaussians where the photos show one. */
@@ -91,7 +95,7 @@ splat_status splat_stage_begin_train(splat_training *t, const splat_line *line, 
     SPLAT_TRY(splat_stage_create_context(line, &session->context, error));
     SPLAT_TRY(splat_scene_open(session->context, &session->scene_options, &session->scene, error));
     splat_stage_asked_run(line, session->scene, &t->run_options, &t->train_options);
-    tell_strategy(t, line);
+    tell_steps(t, line);
     SPLAT_TRY(choose_exposure(t, line, error));
     SPLAT_TRY(choose_sky(t, line, error));
     SPLAT_TRY(splat_stage_plan(line, session->context, session->scene, 0, 0, &t->train_options, error));

@@ -202,23 +202,13 @@ static size_t work_bytes(bool on_device, size_t n)
     return splat_larger(splat_density_relocate_scratch_bytes(on_device, n), splat_density_scratch_bytes(on_device, n));
 }
 
-#define RULES                                                                                                          \
-    .moves = true,                                                                                                     \
-    .wants_statistics = wants_statistics,                                                                              \
-    .after = after,                                                                                                    \
-    .changes_after = changes_after,                                                                                    \
-    .work_bytes = work_bytes,                                                                                          \
-    .cap = splat_mcmc_cap,                                                                                             \
-    .check = check
-
 const splat_strategy splat_strategy_mcmc = {
     .name = "mcmc",
-    RULES,
-};
-
-/* Its schedule and its cap follow the photos. */
-const splat_strategy splat_strategy_few = {
-    .name = "few",
-    .scales = true,
-    RULES,
+    .moves = true,
+    .wants_statistics = wants_statistics,
+    .after = after,
+    .changes_after = changes_after,
+    .work_bytes = work_bytes,
+    .cap = splat_mcmc_cap,
+    .check = check,
 };

@@ -14,7 +14,6 @@ static const struct {
 #define SPLAT_FORMER_STRATEGY(table) {NULL, &splat_strategy_##table},
 #include "train/density/strategies.def"
 };
-#define FEW_PHOTOS 50
 #define N_STRATEGIES (sizeof strategies / sizeof strategies[0])
 
 const splat_strategy *splat_strategy_find(const char *name)
@@ -22,11 +21,6 @@ const splat_strategy *splat_strategy_find(const char *name)
     for (size_t i = 0; i < N_STRATEGIES; i++)
         if (strategies[i].word && strcmp(strategies[i].word, name) == 0) return strategies[i].strategy;
     return NULL;
-}
-
-const splat_strategy *splat_strategy_for_photos(size_t n_train)
-{
-    return n_train < FEW_PHOTOS ? &splat_strategy_few : &splat_strategy_budget;
 }
 
 const splat_strategy *splat_strategy_of_checkpoint(const char *name)
@@ -56,6 +50,16 @@ void splat_train_options_set_steps(splat_train_options *o, int iterations)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) *parts[i] = part_of(*parts[i], iterations, before, 1);
     if (iterations < before)
         o->densification_interval = part_of(interval, iterations, before, least);
+}
+
+#define STEPS_A_PHOTO 400 /* more only learn few photos by heart (docs/lab/strategies.md) */
+#define LEAST_STEPS 7000  /* for any number of photos */
+
+void splat_train_options_fit_photos(splat_train_options *o, size_t n_train)
+{
+    const size_t enough = n_train * STEPS_A_PHOTO > LEAST_STEPS ? n_train * STEPS_A_PHOTO : LEAST_STEPS;
+    if (o->strategy && o->strategy->scales && enough < (size_t)o->iterations)
+        splat_train_options_set_steps(o, (int)enough);
 }
 
 void splat_train_options_init_strategy_sized(splat_train_options *options, size_t size, const splat_strategy *strategy)
