@@ -52,7 +52,7 @@ static splat_status begin_train_options(const splat_line *line, splat_train_opti
 
 static void tell_without_effect(const splat_line *line)
 {
-    if (line->refine->time && line->refine->iterations)
+    if (line->refine->time && splat_line_given(line, "refinement_iterations"))
         splat_notice(line->talk, "`refinement_time %s` wins over `refinement_iterations`", line->refine->time);
     if (strcmp(line->model->render_mode, "mip") != 0)
         splat_stage_tell_unused(line, "kernel_size", " without `render_mode mip`");
