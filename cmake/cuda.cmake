@@ -76,8 +76,8 @@ function(splatsmith_cuda_module target)
     endforeach()
   endif()
   # The host's bits: a*b+c stays two roundings.
-  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/engine/ops/mesh_raster/mesh_raster_cuda.cu APPEND PROPERTY COMPILE_OPTIONS
-    --fmad=false)
+  set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/engine/ops/agree/agree_cuda.cu
+    ${CMAKE_SOURCE_DIR}/src/engine/ops/mesh_raster/mesh_raster_cuda.cu APPEND PROPERTY COMPILE_OPTIONS --fmad=false)
   add_library(${target} MODULE ${cuda_sources})
   target_link_libraries(${target} PRIVATE splatsmith_lib splat_flags)
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wno-psabi

@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "backend/backend.h"
+#include "backend/cpu.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/point_cells.h"
 #include "surface/extract/surface_agreed.h"
@@ -240,19 +242,24 @@ static splat_mesh_extract_options usual_options(void)
     return o;
 }
 
-static splat_surface_points agree_with(const splat_view_maps *maps, const splat_mesh_extract_options *o,
-                                       size_t capacity, int threads, splat_surface_agreed *agreed)
+static splat_surface_points agree_on(splat_view_maps *maps, splat_backend *backend, const splat_mesh_extract_options *o,
+                                     size_t capacity, int threads, splat_surface_agreed *agreed)
 {
     splat_surface_points points;
     splat_error error;
     must(splat_surface_points_make(&points, capacity, &error), &error);
     must(splat_surface_points_weigh(&points, &error), &error);
-    must(splat_surface_agree(maps, o, threads, &points, agreed, &error), &error);
+    must(splat_surface_agree(maps, backend, o, threads, &points, agreed, &error), &error);
     return points;
 }
 
-static splat_surface_points agree(const splat_view_maps *maps, size_t capacity, int threads,
-                                  splat_surface_agreed *agreed)
+static splat_surface_points agree_with(splat_view_maps *maps, const splat_mesh_extract_options *o, size_t capacity,
+                                       int threads, splat_surface_agreed *agreed)
+{
+    return agree_on(maps, NULL, o, capacity, threads, agreed);
+}
+
+static splat_surface_points agree(splat_view_maps *maps, size_t capacity, int threads, splat_surface_agreed *agreed)
 {
     splat_mesh_extract_options o = usual_options();
     return agree_with(maps, &o, capacity, threads, agreed);
@@ -366,6 +373,46 @@ static void near_views_replace_far_ones(void **state)
     }
 }
 
+/* Slots of views on a device, which the host plays: too little memory for more than some of the views, for all of them,
+ * and for any. Points and marks have the bytes of the host's, and the device's memory is given back. */
+static void a_device_agrees_with_the_host(void **state)
+{
+    (void)state;
+    enum { SLOT = W * H * 12, BESIDE = W * H + (1 << 18) * sizeof(splat_agreement) };
+    static const size_t device_bytes[] = {4 * (BESIDE + 11 * SLOT), (size_t)1 << 30, 4 * (BESIDE + 3 * SLOT)};
+    splat_mesh_extract_options o = usual_options();
+    splat_view_maps maps[2] = {make_truth(W, H), make_truth(W, H)};
+    splat_surface_agreed agreed[2];
+    splat_backend *backend;
+    splat_error error;
+    assert_true(maps[0].n > 11);
+    splat_surface_points host = agree(&maps[0], 5000, 2, &agreed[0]);
+    for (int c = 0; c < 3; c++) {
+        must(splat_backend_cpu_create(2, NULL, &backend, &error), &error);
+        backend->device_bytes = device_bytes[c];
+        splat_surface_points device = agree_on(&maps[1], backend, &o, 5000, 2, &agreed[1]);
+        assert_int_equal(backend->memory.device.reserved, 0);
+        assert_int_equal(backend->memory.device.peak_reserved > SLOT, c < 2);
+        splat_backend_destroy(backend);
+        assert_memory_equal(&agreed[1], &agreed[0], sizeof *agreed);
+        assert_int_equal(device.n, host.n);
+        assert_memory_equal(device.positions, host.positions, 12 * host.n);
+        assert_memory_equal(device.normals, host.normals, 12 * host.n);
+        assert_memory_equal(device.weights, host.weights, 4 * host.n);
+        assert_memory_equal(device.colors, host.colors, 4 * host.n);
+        splat_surface_points_free(&device);
+        for (size_t v = 0; v < maps[1].n; v++) {
+            assert_memory_equal(maps[1].views[v].state, maps[0].views[v].state, W * H);
+            memset(maps[1].views[v].state, 0, W * H);
+        }
+    }
+    splat_view_maps_mark_agreed(&maps[1], 2);
+    for (size_t v = 0; v < maps[1].n; v++)
+        assert_memory_equal(maps[1].views[v].state, maps[0].views[v].state, W * H);
+    splat_surface_points_free(&host);
+    for (int k = 0; k < 2; k++) splat_view_maps_free(&maps[k]);
+}
+
 /* Views that agree from nearly one place know no depth; a box of the user crops. */
 static void unknown_depth_and_what_is_outside_make_no_points(void **state)
 {
@@ -445,9 +492,9 @@ static void pixels_answer_alike_in_batches(void **state)
                 if (n > (W * H - first + step - 1) / step) n = (W * H - first + step - 1) / step;
                 splat_view_agreements(&maps, v, first, step, n, many, is_said);
                 for (size_t i = 0; i < n; i++) {
-                    assert_int_equal(is_said[i], splat_view_agreement(&maps, v, first + i * step, &one));
+                    assert_int_equal(is_said[i] > 0, splat_view_agreement(&maps, v, first + i * step, &one));
                     if (is_said[i]) assert_memory_equal(&many[i], &one, sizeof one);
-                    n_said += is_said[i];
+                    n_said += is_said[i] > 0;
                 }
             }
     assert_true(n_said > maps.n * W * H / 2);
@@ -465,6 +512,7 @@ int main(void)
         cmocka_unit_test(a_sky_is_no_surface),
         cmocka_unit_test(points_are_even_and_on_the_surface),
         cmocka_unit_test(near_views_replace_far_ones),
+        cmocka_unit_test(a_device_agrees_with_the_host),
         cmocka_unit_test(unknown_depth_and_what_is_outside_make_no_points),
         cmocka_unit_test(few_points_have_larger_cells),
         cmocka_unit_test(threads_do_not_change_a_point),

@@ -1,6 +1,7 @@
 /* Points of the surface that several training views see at the same place, as fine as the views see it
  * (docs/method.md). */
 #include "surface/extract/surface_agreed.h"
+#include "surface/extract/agree_views.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
 
@@ -38,11 +39,14 @@ static void add_tally(tally *sum, const tally *t)
 }
 
 typedef struct judge {
-    const splat_view_maps *maps;
+    splat_view_maps *maps;
+    splat_agree_views views;
     const splat_mesh_extract_options *options;
     splat_point_cells *cells;
-    splat_cell_sample *samples; /* [PIECE] */
-    uint8_t *valid;             /* [PIECE] */
+    splat_cell_sample *samples;  /* [PIECE] */
+    splat_agreement *agreements; /* [PIECE] */
+    uint8_t *valid;              /* [PIECE] */
+    uint8_t *verdicts;           /* [PIECE * step] */
     int threads;
     size_t step; /* from a pixel that is asked to the next; views begin at different ones */
     tally tally;
@@ -70,45 +74,59 @@ static bool sample_of(const judge *j, const splat_view_map *map, size_t pixel, c
     return true;
 }
 
-/* n pixels of a view from `first` on, `step` apart; samples and valid: theirs. */
-static tally judge_batch(const judge *j, size_t view, size_t first, size_t step, size_t n, splat_cell_sample *samples,
-                         uint8_t *valid)
+/* Counts a pixel whose verdict is *valid, which becomes 1 if the pixel makes a sample. */
+static void judge_pixel(const judge *j, const splat_view_map *map, size_t pixel, const splat_agreement *a,
+                        splat_cell_sample *sample, uint8_t *valid, tally *t)
 {
-    const splat_view_map *map = &j->maps->views[view];
-    splat_agreement a[SPLAT_AGREEMENT_BATCH];
-    tally t = {0};
-    splat_view_agreements(j->maps, view, first, step, n, a, valid);
-    for (size_t i = 0; i < n; i++) {
-        size_t pixel = first + i * step;
-        t.n_seen += map->depth[pixel] > 0;
-        t.n_against += valid[i] && a[i].n_against > a[i].n_agree;
-        valid[i] = valid[i] && splat_agreement_holds(&a[i], map->n_neighbors);
-        bool is_vague = valid[i] && !is_known(map, pixel, &a[i]);
-        t.n_vague += is_vague;
-        valid[i] = valid[i] && !is_vague && sample_of(j, map, pixel, &a[i], &samples[i]);
-        t.n_kept += valid[i];
-    }
-    return t;
+    const bool is_said = *valid != SPLAT_AGREE_SILENT;
+    t->n_seen += map->depth[pixel] > 0;
+    t->n_against += is_said && a->n_against > a->n_agree;
+    bool holds = *valid == SPLAT_AGREE_HOLDS, is_vague = holds && !is_known(map, pixel, a);
+    t->n_vague += is_vague;
+    *valid = holds && !is_vague && sample_of(j, map, pixel, a, sample);
+    t->n_kept += *valid;
 }
 
-/* The same of up to PIECE pixels, by all threads: j->samples and j->valid. */
-static tally judge_pixels(const judge *j, size_t view, size_t first, size_t step, size_t n)
+/* The sizes of n samples of a view, of pixels from `first` on, `step` apart; *n_sizes are added to sizes. */
+static void take_sizes(const judge *j, size_t view, size_t first, size_t step, size_t n, float *sizes, size_t *n_sizes)
 {
-    const size_t batch = SPLAT_AGREEMENT_BATCH;
-    tally sum = {0};
+    const splat_view_map *map = &j->maps->views[view];
+#pragma omp parallel for schedule(dynamic, 16) num_threads(j->threads)
+    for (size_t i = 0; i < n; i += SPLAT_AGREEMENT_BATCH) {
+        const size_t count = n - i < SPLAT_AGREEMENT_BATCH ? n - i : SPLAT_AGREEMENT_BATCH;
+        splat_agreement a[SPLAT_AGREEMENT_BATCH];
+        tally ignored = {0};
+        splat_view_agreements(j->maps, view, first + i * step, step, count, a, j->valid + i);
+        for (size_t k = 0; k < count; k++)
+            judge_pixel(j, map, first + (i + k) * step, &a[k], &j->samples[i + k], &j->valid[i + k], &ignored);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (j->valid[i]) sizes[(*n_sizes)++] = j->samples[i].size;
+}
+
+/* Judges pixels first .. first + n - 1 of a view, n <= PIECE * step, and marks them. Those that are asked, phase + k
+ * step from the first on, make j->samples and j->valid, *n_asked of them; none of a view without neighbours. */
+static splat_status judge_pixels(judge *j, size_t view, size_t first, size_t n, size_t phase, size_t *n_asked,
+                                 splat_error *error)
+{
+    splat_view_map *map = &j->maps->views[view];
+    const size_t count = map->n_neighbors && n > phase ? (n - phase + j->step - 1) / j->step : 0;
+    *n_asked = count;
+    SPLAT_TRY(splat_agree_views_ask(&j->views, view, first, n, j->step, phase, j->verdicts, j->agreements, error));
+    splat_view_map_mark(map, first, n, j->verdicts, j->threads);
 #pragma omp parallel num_threads(j->threads)
     {
         tally own = {0};
-#pragma omp for schedule(dynamic, 16)
-        for (size_t i = 0; i < n; i += batch) {
-            tally t = judge_batch(j, view, first + i * step, step, n - i < batch ? n - i : batch, j->samples + i,
-                                  j->valid + i);
-            add_tally(&own, &t);
+#pragma omp for schedule(static)
+        for (size_t i = 0; i < count; i++) {
+            const size_t at = phase + i * j->step;
+            j->valid[i] = j->verdicts[at];
+            judge_pixel(j, map, first + at, &j->agreements[i], &j->samples[i], &j->valid[i], &own);
         }
 #pragma omp critical
-        add_tally(&sum, &own);
+        add_tally(&j->tally, &own);
     }
-    return sum;
+    return SPLAT_OK;
 }
 
 /* Pixels of a view from `first` on, `step` apart. */
@@ -128,9 +146,7 @@ static splat_status find_smallest(const judge *j, size_t n_pixels, double *small
     for (size_t v = 0; v < j->maps->n; v++) {
         size_t first = (v * 7919) % step, n_asked = count_pixels(j->maps, v, first, step);
         if (n_asked > PIECE) n_asked = PIECE;
-        judge_pixels(j, v, first, step, n_asked);
-        for (size_t i = 0; i < n_asked; i++)
-            if (j->valid[i]) sizes[n++] = j->samples[i].size;
+        take_sizes(j, v, first, step, n_asked, sizes, &n);
     }
     if (n) *smallest = (double)splat_select_float(sizes, n, (size_t)(SMALLEST * (double)n));
     free(sizes);
@@ -165,19 +181,38 @@ static splat_status judge_all(judge *j, splat_surface_points *points, splat_erro
 {
     SPLAT_TRY(make_sightings(j, points, error));
     for (size_t v = 0; v < j->maps->n; v++) {
-        size_t n_left = count_pixels(j->maps, v, v % j->step, j->step);
+        const size_t n_pixels = splat_camera_pixels(&j->maps->views[v].camera), phase = v % j->step;
+        const size_t sighting_step = count_pixels(j->maps, v, phase, j->step) / SIGHTINGS + 1;
         SPLAT_TRY(splat_surface_go_on(j->options, "comparing views", (double)v / (double)j->maps->n, error));
-        if (j->maps->views[v].n_neighbors == 0) continue;
-        const size_t sighting_step = n_left / SIGHTINGS + 1;
-        for (size_t first = v % j->step, n; n_left > 0; n_left -= n, first += n * j->step) {
-            n = n_left < PIECE ? n_left : PIECE;
-            tally t = judge_pixels(j, v, first, j->step, n);
-            add_tally(&j->tally, &t);
-            keep_sightings(j, v, n, sighting_step, points);
-            SPLAT_TRY(splat_point_cells_add(j->cells, j->samples, j->valid, n, error));
+        for (size_t first = 0, n, n_asked; first < n_pixels; first += n) {
+            n = n_pixels - first < PIECE * j->step ? n_pixels - first : PIECE * j->step;
+            SPLAT_TRY(judge_pixels(j, v, first, n, phase, &n_asked, error));
+            keep_sightings(j, v, n_asked, sighting_step, points);
+            SPLAT_TRY(splat_point_cells_add(j->cells, j->samples, j->valid, n_asked, error));
         }
     }
     return SPLAT_OK;
+}
+
+static size_t most_pixels(const splat_view_maps *maps)
+{
+    size_t most = 1;
+    for (size_t v = 0; v < maps->n; v++) {
+        const size_t n = splat_camera_pixels(&maps->views[v].camera);
+        if (n > most) most = n;
+    }
+    return most;
+}
+
+static splat_status make_room(judge *j, splat_error *error)
+{
+    const size_t most = most_pixels(j->maps);
+    j->samples = malloc(PIECE * sizeof *j->samples);
+    j->valid = malloc(PIECE);
+    j->agreements = malloc(PIECE * sizeof *j->agreements);
+    j->verdicts = malloc(most < PIECE * j->step ? most : PIECE * j->step);
+    if (j->samples && j->valid && j->agreements && j->verdicts) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare views");
 }
 
 /* Cells as fine as the views see, then their points. */
@@ -185,10 +220,8 @@ static splat_status collect(judge *j, size_t n_pixels, splat_surface_points *poi
 {
     splat_point_cells cells;
     double smallest;
-    j->samples = malloc(PIECE * sizeof *j->samples);
-    j->valid = malloc(PIECE);
     *cell = 0;
-    if (!j->samples || !j->valid) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare views");
+    SPLAT_TRY(make_room(j, error));
     SPLAT_TRY(find_smallest(j, n_pixels, &smallest, error));
     SPLAT_TRY(splat_point_cells_init(&cells, smallest > 0 ? smallest : 1, points->capacity, j->threads, error));
     j->cells = &cells;
@@ -200,18 +233,23 @@ static splat_status collect(judge *j, size_t n_pixels, splat_surface_points *poi
     return status;
 }
 
-splat_status splat_surface_agree(const splat_view_maps *maps, const splat_mesh_extract_options *options, int threads,
-                                 splat_surface_points *points, splat_surface_agreed *agreed, splat_error *error)
+splat_status splat_surface_agree(splat_view_maps *maps, splat_backend *backend,
+                                 const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
+                                 splat_surface_agreed *agreed, splat_error *error)
 {
     size_t n_pixels = 0;
     for (size_t v = 0; v < maps->n; v++) n_pixels += splat_camera_pixels(&maps->views[v].camera);
     size_t step = n_pixels / PER_POINT / (points->capacity ? points->capacity : 1);
     judge j = {.maps = maps, .options = options, .threads = threads, .step = step > 1 ? step : 1};
     double cell;
+    splat_agree_views_open(&j.views, backend, maps, PIECE, threads);
     splat_status status = collect(&j, n_pixels, points, &cell, error);
     *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, j.tally.n_vague, cell};
+    splat_agree_views_close(&j.views);
     free(j.samples);
+    free(j.agreements);
     free(j.valid);
+    free(j.verdicts);
     return status;
 }
 
@@ -239,11 +277,8 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
     if (status == SPLAT_OK && options->match)
         status = splat_surface_match_apply(scene, model->backend, options, &maps, error);
     if (status == SPLAT_OK)
-        status = splat_surface_agree(&maps, options, model->context->threads, points, &agreed, error);
-    if (status == SPLAT_OK) {
-        splat_view_maps_mark_agreed(&maps, model->context->threads);
-        status = splat_free_space_finish(&maps, model->context->threads, space, error);
-    }
+        status = splat_surface_agree(&maps, model->backend, options, model->context->threads, points, &agreed, error);
+    if (status == SPLAT_OK) status = splat_free_space_finish(&maps, model->context->threads, space, error);
     splat_view_maps_free(&maps);
     if (status != SPLAT_OK || points->n == 0) splat_free_space_free(space);
     if (status != SPLAT_OK) return status;

@@ -26,10 +26,12 @@ typedef struct splat_surface_agreed {
  * A cell is as wide as 1.25 pixels of its view on the surface, to the nearest power of 2 (splat_point_cells). The
  * smallest size is that of a hundredth of the pixels. Where points would not suffice all cells are larger. A pixel
  * whose depth the views do not determine to 3 %, and what lies outside of the options' box, makes no point. Of more
- * than 16 pixels for each point that there is room for, every second, third ... is asked. Does not depend on threads.
- * Errors: MEMORY, STOPPED. */
-splat_status splat_surface_agree(const splat_view_maps *maps, const splat_mesh_extract_options *options, int threads,
-                                 splat_surface_points *points, splat_surface_agreed *agreed, splat_error *error);
+ * than 16 pixels for each point that there is room for, every second, third ... is asked. Marks the pixels of all views
+ * as splat_view_maps_mark_agreed does. The backend compares the views, where it has room for them, with the bits of the
+ * host; NULL: the host does. Does not depend on threads. Errors: MEMORY, STOPPED, those of the backend. */
+splat_status splat_surface_agree(splat_view_maps *maps, splat_backend *backend,
+                                 const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
+                                 splat_surface_agreed *agreed, splat_error *error);
 
 /* From SPLAT_MESH_POINTS_VIEWS (surface_agreed.c): renders all views, compares them, thins the surface that they agree
  * on to at most points->capacity points, with weights; and finds what they look through, *space, which the caller

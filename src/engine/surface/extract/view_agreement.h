@@ -4,44 +4,29 @@
 #ifndef SPLAT_SURFACE_EXTRACT_VIEW_AGREEMENT_H
 #define SPLAT_SURFACE_EXTRACT_VIEW_AGREEMENT_H
 
+#include "ops/agree/agree.h"
 #include "surface/extract/view_maps.h"
 
-/* A pixel of a view with what its neighbours say of it. The means are over the view and those that agree. */
-typedef struct splat_agreement {
-    float position[3]; /* world */
-    float normal[3];   /* unit */
-    float color[3];    /* 0 to 255 */
-    float cosine;      /* between the view's normal and the direction to it */
-    float baseline;    /* the largest distance of the centre of a view that agrees from the view's ray; 0: none does */
-    uint32_t n_agree;  /* neighbours that see the surface there, by less than a pixel and 1 % of the distance */
-    uint32_t n_against; /* neighbours that look through it, into the sky or at what is more than 2 % farther */
-} splat_agreement;
-
-#define SPLAT_AGREEMENT_BATCH 64 /* pixels that are asked about together */
+#define SPLAT_AGREEMENT_BATCH SPLAT_AGREE_BATCH /* pixels that are asked about together */
 
 /* Asks the neighbours of maps->views[view] about n <= SPLAT_AGREEMENT_BATCH of its pixels, first + i step (y width +
- * x). Near ones together: what neighbours say of them lies near in memory. is_said[n]: 0, and nothing said, where the
- * view has no depth or normal or sees it at a flatter angle than a cosine of 0.17. */
+ * x). Near ones together: what neighbours say of them lies near in memory. Nothing is said where the verdict is
+ * SPLAT_AGREE_SILENT, which is 0. */
 void splat_view_agreements(const splat_view_maps *maps, size_t view, size_t first, size_t step, size_t n,
-                           splat_agreement *agreements, uint8_t *is_said);
+                           splat_agreement *agreements, uint8_t *verdicts);
 
-/* The same of one pixel. */
+/* The same of one pixel; false: nothing is said. */
 static inline bool splat_view_agreement(const splat_view_maps *maps, size_t view, size_t pixel,
                                         splat_agreement *agreement)
 {
-    uint8_t is_said;
-    splat_view_agreements(maps, view, pixel, 1, 1, agreement, &is_said);
-    return is_said;
-}
-
-/* True if a pixel is surface: at least two neighbours agree (one, if the view has only one), and no more contradict. */
-static inline bool splat_agreement_holds(const splat_agreement *a, uint32_t n_neighbors)
-{
-    uint32_t least = n_neighbors < 2 ? 1 : 2;
-    return a->n_agree >= least && a->n_against <= a->n_agree;
+    uint8_t verdict;
+    splat_view_agreements(maps, view, pixel, 1, 1, agreement, &verdict);
+    return verdict != SPLAT_AGREE_SILENT;
 }
 
 /* SILENT and AGREED pixels become AGREED if they are surface, else SILENT. Does not depend on threads. */
 void splat_view_maps_mark_agreed(splat_view_maps *maps, int threads);
+/* The same of pixels first .. first + n - 1 of one view, from the verdicts of op agree. */
+void splat_view_map_mark(splat_view_map *map, size_t first, size_t n, const uint8_t *verdicts, int threads);
 
 #endif
