@@ -229,10 +229,32 @@ static void sort_by_part(splat_point_cells *cells, size_t n, uint32_t counts[BLO
             cells->order[counts[b][cells->part[i]]++] = (uint32_t)i;
 }
 
+#define FAR 16u /* samples ahead: their slots come from memory, then, */
+#define NEAR 8u /* nearer, their cells */
+
+/* Asks memory for what the samples ahead of number i need; the cells of a part are more than a cache holds. */
+static void fetch_ahead(const splat_point_cells *cells, const splat_cell_part *part, uint32_t i, uint32_t end,
+                        const splat_cell_sample *samples)
+{
+    const uint32_t mask = part->n_slots - 1, *order = cells->order;
+    if (part->n_slots == 0) return;
+    if (i + FAR < end) {
+        __builtin_prefetch(&part->slots[(uint32_t)hash_of(cells->keys[order[i + FAR]]) & mask]);
+        __builtin_prefetch(&samples[order[i + FAR]]);
+    }
+    if (i + NEAR < end) {
+        const uint32_t slot = part->slots[(uint32_t)hash_of(cells->keys[order[i + NEAR]]) & mask];
+        if (slot) __builtin_prefetch(&part->cells[slot - 1], 1);
+        if (slot) __builtin_prefetch((const char *)&part->cells[slot] - 1, 1); /* a cell may lie on two lines */
+    }
+}
+
 static void add_to_part(splat_point_cells *cells, uint32_t p, const splat_cell_sample *samples)
 {
     splat_cell_part *part = &cells->parts[p];
-    for (uint32_t i = cells->part_begin[p]; i < cells->part_begin[p + 1] && !part->failed; i++) {
+    const uint32_t end = cells->part_begin[p + 1];
+    for (uint32_t i = cells->part_begin[p]; i < end && !part->failed; i++) {
+        fetch_ahead(cells, part, i, end, samples);
         const splat_cell_sample *s = &samples[cells->order[i]];
         cell *c = find_cell(part, cells->keys[cells->order[i]]);
         if (!c) {
