@@ -65,7 +65,7 @@ static bool is_kept(const splat_view_maps *maps, const float place[3], float tol
     splat_error error;
     uint8_t keep;
     size_t n_found;
-    must(splat_free_space_begin(maps, &space, &error), &error);
+    must(splat_free_space_begin(maps, 2, &space, &error), &error);
     must(splat_free_space_finish(maps, 2, &space, &error), &error);
     splat_free_space_find(&space, SPLAT_FREE_BY_ALL, place, 1, tolerance, 1, &keep, &n_found);
     assert_int_equal(keep, !n_found);
@@ -83,7 +83,7 @@ static void only_places_in_the_air_are_free(void **state)
     size_t n_found, n_again, n_kept[N_KINDS] = {0}, n = 0;
     splat_error error;
     put_places(places);
-    must(splat_free_space_begin(&maps, &space, &error), &error);
+    must(splat_free_space_begin(&maps, 2, &space, &error), &error);
     must(splat_free_space_finish(&maps, 2, &space, &error), &error);
     splat_free_space_find(&space, SPLAT_FREE_BY_ALL, places, N_KINDS * N_EACH, SPLAT_FREE_TOLERANCE, 1, keep, &n_found);
     for (size_t i = 0; i < N_KINDS * N_EACH; i++) {
@@ -164,6 +164,7 @@ static splat_free_space make_space(const splat_scene *scene, const splat_mesh *b
     for (size_t v = 0; v < space.n; v++) {
         splat_free_view *view = &space.views[v];
         view->camera = splat_surface_camera(scene, v, 1);
+        view->has_sky = true;
         size_t n = splat_camera_pixels(&view->camera);
         float *depth = malloc(n * sizeof *depth);
         uint32_t *faces = malloc(n * sizeof *faces);
@@ -266,7 +267,7 @@ static void planes_do_not_look_through_what_the_splat_has(void **state)
             for (size_t i = 0; i < splat_camera_pixels(&maps.views[v].camera); i++) /* the sky always looks through */
                 if (truth.views[v].state[i] == SPLAT_PIXEL_SKY) truth.views[v].state[i] = SPLAT_PIXEL_SILENT;
         }
-        must(splat_free_space_begin(&maps, &space, &error), &error);
+        must(splat_free_space_begin(&maps, 2, &space, &error), &error);
         must(splat_free_space_finish(&truth, 2, &space, &error), &error);
         splat_free_space_find(&space, SPLAT_FREE_BY_ALL, place, 1, SPLAT_FREE_TOLERANCE, 1, &keep, &n_found);
         assert_int_equal(keep, has_ball);

@@ -14,7 +14,7 @@ static splat_status find_space(splat_scene *scene, splat_model *model, const spl
     splat_view_maps maps;
     SPLAT_TRY(splat_view_maps_make(scene, model, options, &maps, error));
     splat_view_maps_mark_agreed(&maps, model->context->threads);
-    splat_status status = splat_free_space_begin(&maps, space, error);
+    splat_status status = splat_free_space_begin(&maps, model->context->threads, space, error);
     if (status == SPLAT_OK) {
         status = splat_free_space_finish(&maps, model->context->threads, space, error);
         if (status != SPLAT_OK) splat_free_space_free(space);

@@ -80,10 +80,15 @@ static void fill_view(const splat_view_maps *maps, size_t v, int threads, uint16
     const int width = map->camera.width, height = map->camera.height;
     view->error = error_of(maps, map);
     memcpy(work, view->codes, splat_camera_pixels(&map->camera) * sizeof *work);
-#pragma omp parallel for schedule(static) num_threads(threads)
+    bool has_sky = false;
+#pragma omp parallel for schedule(static) num_threads(threads) reduction(|| : has_sky)
     for (int y = 0; y < height; y++)
-        for (int x = 0; x < width; x++)
-            view->codes[(size_t)y * (size_t)width + (size_t)x] = least_around(map, work, x, y);
+        for (int x = 0; x < width; x++) {
+            const uint16_t code = least_around(map, work, x, y);
+            view->codes[(size_t)y * (size_t)width + (size_t)x] = code;
+            has_sky = has_sky || code == SPLAT_FREE_SKY;
+        }
+    view->has_sky = has_sky;
 }
 
 /* ---------------------------------------------------------------- tubes */
@@ -149,22 +154,25 @@ static bool is_in_tube(const splat_camera_tube *tube, const float place[3])
 
 /* ---------------------------------------------------------------- making */
 
-splat_status splat_free_space_begin(const splat_view_maps *maps, splat_free_space *space, splat_error *error)
+splat_status splat_free_space_begin(const splat_view_maps *maps, int threads, splat_free_space *space,
+                                    splat_error *error)
 {
     SPLAT_TRY(make_room(space, maps->n, error));
     space->knows_surface = true;
+    bool ok = true;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(&& : ok)
     for (size_t v = 0; v < maps->n; v++) {
         const splat_view_map *map = &maps->views[v];
-        size_t n = splat_camera_pixels(&map->camera);
+        const size_t n = splat_camera_pixels(&map->camera);
         uint16_t *codes = malloc(n * sizeof *codes);
-        if (!codes) {
-            splat_free_space_free(space);
-            return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the free space of %zu views", maps->n);
-        }
-        for (size_t i = 0; i < n; i++) codes[i] = map->depth[i] > 0 ? splat_free_code(map->depth[i], true) : 0;
+        for (size_t i = 0; codes && i < n; i++)
+            codes[i] = map->depth[i] > 0 ? splat_free_code(map->depth[i], true) : 0;
         space->views[v] = (splat_free_view){.camera = map->camera, .codes = codes};
+        ok = codes && ok;
     }
-    return SPLAT_OK;
+    if (ok) return SPLAT_OK;
+    splat_free_space_free(space);
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the free space of %zu views", maps->n);
 }
 
 splat_status splat_free_space_finish(const splat_view_maps *maps, int threads, splat_free_space *space,
@@ -196,7 +204,10 @@ static bool fill_sky(const splat_sky *sky, size_t number, splat_free_view *view)
     if (splat_sky_take_trusted(sky, number, view->camera.width, view->camera.height, &trusted, NULL) != SPLAT_OK)
         return false;
     view->codes = calloc(n, sizeof *view->codes);
-    for (size_t i = 0; trusted && view->codes && i < n; i++) view->codes[i] = trusted[i] ? SPLAT_FREE_SKY : 0;
+    for (size_t i = 0; trusted && view->codes && i < n; i++) {
+        view->codes[i] = trusted[i] ? SPLAT_FREE_SKY : 0;
+        view->has_sky = view->has_sky || trusted[i];
+    }
     free(trusted);
     return view->codes != NULL;
 }
@@ -234,11 +245,25 @@ static void add_direction(directions *d, const float from[3], const float to[3])
     memcpy(d->to[d->n++], own, sizeof own);
 }
 
+/* True if two views see the place before the sky. Without that, the sky alone makes nothing free. */
+static bool has_two_skies(const splat_free_space *space, const float place[3])
+{
+    uint32_t n_sky = 0;
+    for (size_t v = 0; v < space->n && n_sky < 2; v++) {
+        const splat_free_view *view = &space->views[v];
+        float image[3];
+        if (!view->has_sky || !splat_camera_project(&view->camera, place, image)) continue;
+        n_sky += view->codes[(size_t)image[1] * (size_t)view->camera.width + (size_t)image[0]] == SPLAT_FREE_SKY;
+    }
+    return n_sky == 2;
+}
+
 static bool is_free(const splat_free_space *space, splat_free_witness witness, const float place[3], float tolerance)
 {
     directions through, at;
     uint32_t n_sky = 0, n_other = 0; /* views that see it before the sky, and others from which nothing hides it */
     bool is_clear = false;           /* a view looks far beyond the place */
+    if ((witness == SPLAT_FREE_BY_SKY || !space->knows_surface) && !has_two_skies(space, place)) return false;
     through.n = at.n = 0;
     for (size_t v = 0; v < space->n; v++) {
         const splat_free_view *view = &space->views[v];

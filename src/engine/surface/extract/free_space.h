@@ -12,6 +12,7 @@ typedef struct splat_free_view {
     splat_camera camera; /* at the size of the codes, not of the photo */
     uint16_t *codes;     /* [height][width] of splat_free_depth: how far the space is free; 0: the view does not say */
     float error;         /* three pixels of disparity: as a part of the depth, for every unit of depth */
+    bool has_sky;        /* a code is that of the sky */
 } splat_free_view;
 
 /* The space between two cameras that stood next to each other. */
@@ -28,7 +29,8 @@ typedef struct splat_free_space {
 
 /* Keeps the depth of maps as the splat has it, before planes are found. *space is overwritten; the caller frees it.
  * Errors: MEMORY; on failure there is nothing to free. */
-splat_status splat_free_space_begin(const splat_view_maps *maps, splat_free_space *space, splat_error *error);
+splat_status splat_free_space_begin(const splat_view_maps *maps, int threads, splat_free_space *space,
+                                    splat_error *error);
 /* Finds the space before pixels of the same maps that are trusted (splat_view_map_trusted). Depth counts where all of
  * the 3 x 3 pixels around are trusted, and is the least of theirs; sky needs no others. Where the splat had something
  * nearer, a twentieth or more, the view does not look through: a plane takes the place of what stands before it.

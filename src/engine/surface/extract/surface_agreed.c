@@ -271,7 +271,7 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
     SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
     SPLAT_TRY(splat_surface_points_weigh(points, error));
     SPLAT_TRY(splat_view_maps_make(scene, model, options, &maps, error));
-    splat_status status = splat_free_space_begin(&maps, space, error);
+    splat_status status = splat_free_space_begin(&maps, model->context->threads, space, error);
     if (status == SPLAT_OK && options->planes) status = splat_surface_planes_apply(scene, options, &maps, error);
     if (status == SPLAT_OK && options->planes) status = clear_sky(sky, &maps, error);
     if (status == SPLAT_OK && options->match)
