@@ -214,7 +214,7 @@ typedef struct splat_metrics {
     double exposed_psnr, exposed_ssim;
     bool is_exif_exposed;    /* exif_* were measured: with the exposure that the photo's EXIF predicts */
     double exif_psnr, exif_ssim;
-    size_t n_near_views;     /* views with near light: the scene's tracks tell the nearest depth of their photos */
+    size_t n_near_views;     /* views with near light: their pictures contain 20 points of the scene */
     double near_light, all_light; /* sums over their pixels of alpha T: of Gaussians before half of that depth, and of
                                 all. near_light/all_light is the share of floaters before the cameras */
 } splat_metrics;

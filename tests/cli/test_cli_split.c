@@ -35,31 +35,25 @@ static void a_sector_without_effect_is_reported(void **state)
     RUN_ERR(2, "every|sector|spread", "train", "-s", "ring", "--split", "half");
 }
 
-/* With tracks eval tells the light before the cameras; without, nothing. */
-static void near_light_needs_tracks(void **state)
+static void make_and_train(const char *scene, const char *model, const char *points)
 {
-    (void)state;
-    RUN_OUT(0, "", "sample", "tracked", "--width", "32", "--height", "24", "--cameras", "9", "--points", "1000",
-            "--truth_points", "10", "--supersample", "1", "--tracks");
-    RUN_OUT(0, "7 train and 2 test views", "train", "-s", "tracked", "-m", "near", "--eval", "--iterations", "2",
+    RUN_OUT(0, "", "sample", scene, "--width", "32", "--height", "24", "--cameras", "9", "--points", points,
+            "--truth_points", "10", "--supersample", "1");
+    RUN_OUT(0, "7 train and 2 test views", "train", "-s", scene, "-m", model, "--eval", "--iterations", "2",
             "--backend", "cpu");
-    RUN_OUT(0, "% in 2 views: before half of the depth", "eval", "-m", "near", "--backend", "cpu");
-    assert_true(file_contains("near/results.json", "\"near_light\": 0."));
-    RUN_OUT(0, "PSNR", "eval", "-m", "model", "--split", "sector", "--sector", "1", "--backend", "cpu");
-    assert_null(strstr(standard_output, "near light"));
-    assert_false(file_contains("model/results.json", "near_light"));
 }
 
-/* Without tracks the option would be silent. */
-static void free_space_needs_tracks(void **state)
+/* With points in the test photos eval reports the light before the cameras; without, nothing. */
+static void near_light_needs_points(void **state)
 {
     (void)state;
-    RUN_ERR(0, "--free_space has no effect: no training photo sees 20 points", "train", "-s", "ring", "-m", "open",
-            "--iterations", "2", "--backend", "cpu", "--free_space");
-    RUN_ERR(0, NULL, "train", "-s", "tracked", "-m", "freed", "--iterations", "2", "--backend", "cpu", "--free_space");
-    assert_null(strstr(standard_error, "has no effect"));
-    RUN_ERR(0, NULL, "train", "-s", "ring", "-m", "usual", "--iterations", "2", "--backend", "cpu");
-    assert_null(strstr(standard_error, "free_space"));
+    make_and_train("dense", "near", "1000");
+    RUN_OUT(0, "% in 2 views: before half of the depth", "eval", "-m", "near", "--backend", "cpu");
+    assert_true(file_contains("near/results.json", "\"near_light\": 0."));
+    make_and_train("sparse", "far", "10");
+    RUN_OUT(0, "PSNR", "eval", "-m", "far", "--backend", "cpu");
+    assert_null(strstr(standard_output, "near light"));
+    assert_false(file_contains("far/results.json", "near_light"));
 }
 
 int main(void)
@@ -69,8 +63,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_model_keeps_its_sector),
         cmocka_unit_test(a_sector_without_effect_is_reported),
-        cmocka_unit_test(near_light_needs_tracks),
-        cmocka_unit_test(free_space_needs_tracks),
+        cmocka_unit_test(near_light_needs_points),
     };
     return cmocka_run_group_tests_name("cli_split", tests, NULL, NULL);
 }

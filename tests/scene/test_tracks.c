@@ -1,4 +1,4 @@
-/* Tracks of a COLMAP model: the nearest depth of each photo, and the photos that see each point. */
+/* The nearest depth of each photo; and by the tracks of a COLMAP model the photos that see each point. */
 #include "dataset_fixture.h"
 
 #include "io/colmap/colmap_parse.h"
@@ -11,7 +11,10 @@
 enum { N_PHOTOS = 4, MOST_POINTS = 4000 };
 
 /* A scene of four photos p1.png to p4.png: p4 looks backward, the others along z, all from the origin. Point k lies at
- * depth 10 + k; photos_of says which see it, one bit each. twice: each track names its photos twice. */
+ * depth 10 + k; photos_of says which see it, one bit each, and with OUTSIDE that it is in no picture. twice: each track
+ * names its photos twice. */
+#define OUTSIDE 16u
+
 static void make_scene(size_t n_points, unsigned (*photos_of)(size_t point), bool twice)
 {
     splat_error error;
@@ -35,6 +38,7 @@ static void make_scene(size_t n_points, unsigned (*photos_of)(size_t point), boo
     }
     for (size_t k = 0; k < n_points; k++) {
         model.points[k].position[2] = (float)(10 + k);
+        model.points[k].position[0] = photos_of(k) & OUTSIDE ? 10 + (float)k : 0;
         ASSERT_OK(splat_colmap_tracks_begin(&tracks, 1, &place, &error));
         for (uint32_t i = 0; i < N_PHOTOS; i++)
             for (int times = 0; times < (twice ? 2 : 1) && (photos_of(k) >> i & 1); times++)
@@ -60,28 +64,29 @@ static splat_dataset open_scene(bool eval)
 
 /* ---------------------------------------------------------------- near depths */
 
-/* p1 sees all, p2 the last 19, p3 the last 20, p4 what is behind it. */
-static unsigned by_count(size_t point)
+/* All pictures but that of p4 contain all points but the first 50. */
+static unsigned first_outside(size_t point)
 {
-    return 1u | (point >= 150 - 19 ? 2u : 0) | (point >= 150 - 20 ? 4u : 0) | 8u;
+    return point < 50 ? OUTSIDE : 1;
+}
+
+static void expect_near_depths(size_t n_points, bool eval, float depth)
+{
+    make_scene(n_points, first_outside, false);
+    splat_dataset d = open_scene(eval);
+    assert_int_equal(d.views[0].is_test, eval); /* test photos have a depth, too */
+    for (int i = 0; i < 3; i++) assert_true(d.views[i].near_depth == depth);
+    assert_true(d.views[3].near_depth == 0); /* all are behind it */
+    splat_dataset_free(&d);
 }
 
 static void test_near_depths(void **state)
 {
     (void)state;
-    for (int twice = 0; twice < 2; twice++) {
-        make_scene(150, by_count, twice);
-        splat_dataset d = open_scene(false);
-        assert_true(d.views[0].near_depth == 5.5f); /* of 150 the second is the first percentile: 11 */
-        assert_true(d.views[1].near_depth == 0);    /* 19 points tell nothing */
-        assert_true(d.views[2].near_depth == 70);   /* of 20 the first: 140 */
-        assert_true(d.views[3].near_depth == 0);
-        splat_dataset_free(&d);
-    }
-    make_scene(150, by_count, false);
-    splat_dataset d = open_scene(true); /* test photos have a depth, too */
-    assert_true(d.views[0].is_test && d.views[0].near_depth == 5.5f);
-    splat_dataset_free(&d);
+    expect_near_depths(50 + 19, false, 0); /* 19 points tell nothing */
+    expect_near_depths(50 + 20, false, 30);
+    expect_near_depths(50 + 999, true, 30);
+    expect_near_depths(50 + 2000, true, 31); /* the third */
 }
 
 /* ---------------------------------------------------------------- photos of points */
@@ -141,12 +146,12 @@ static unsigned none(size_t point)
     return 0;
 }
 
-static void expect_no_tracks(size_t n_points)
+static void expect_no_tracks(size_t n_points, float near_depth)
 {
     splat_dataset d = open_scene(false);
     assert_int_equal(d.n_points, n_points);
     assert_null(d.point_photos);
-    for (size_t i = 0; i < d.n_views; i++) assert_true(d.views[i].near_depth == 0);
+    assert_true(d.views[0].near_depth == near_depth);
     assert_int_equal(splat_dataset_least_photos(&d), 0);
     assert_int_equal(splat_dataset_floor(&d, 1000), n_points);
     splat_dataset_free(&d);
@@ -156,10 +161,10 @@ static void test_without_tracks(void **state)
 {
     (void)state;
     make_scene(100, none, false);
-    expect_no_tracks(100);
+    expect_no_tracks(100, 5);
     assert_int_equal(unlink("scene/sparse/0/points3D.bin"), 0);
     fixture_text("scene/sparse/0/points3D.txt", "1 0 0 5 1 2 3 0.5 1 0 2 0\n2 0 0 6 1 2 3 0.5 1 0 2 damaged\n");
-    expect_no_tracks(2); /* a damaged track costs the tracks, not the scene */
+    expect_no_tracks(2, 0); /* a damaged track costs the tracks, not the scene */
 }
 
 int main(void)

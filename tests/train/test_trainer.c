@@ -449,20 +449,6 @@ static void every_option_does_what_its_line_says(void **state)
     close_fixture(&f);
 }
 
-static void free_space_needs_depths(void **state)
-{
-    (void)state;
-    fixture f = open_fixture(2, "auto");
-    splat_train_options usual = late_options(EFFECT_STEPS), o = usual;
-    o.free_space = true;
-    size_t sizes[2];
-    uint8_t *without = late_result(&f, &usual, &sizes[0]), *with = late_result(&f, &o, &sizes[1]);
-    assert_true(sizes[0] == sizes[1] && memcmp(without, with, sizes[0]) == 0);
-    free(without);
-    free(with);
-    close_fixture(&f);
-}
-
 static void the_background_is_the_scenes(void **state)
 {
     (void)state;
@@ -618,7 +604,6 @@ int main(void)
         cmocka_unit_test(late_pruning_removes_the_transparent_alone),
         cmocka_unit_test(a_run_resumed_before_late_pruning_is_the_same_run),
         cmocka_unit_test(every_option_does_what_its_line_says),
-        cmocka_unit_test(free_space_needs_depths),
         cmocka_unit_test(the_background_is_the_scenes),
         cmocka_unit_test(wide_views_are_drawn_more_often),
         cmocka_unit_test(bad_options_are_refused),

@@ -35,8 +35,8 @@ typedef struct splat_dataset_view {
     int depth_width, depth_height; /* size of the map */
     float depth_scale, depth_offset; /* inverse depth = scale value/65536 + offset */
     size_t first_depth_point, n_depth_points; /* range in dataset.depth_points */
-    float near_depth;            /* half of the depth that 1 % of the photo's points lie before: nothing of the scene is
-                                    nearer; 0: the scene has no tracks, or fewer than 20 of them name the photo */
+    float near_depth;            /* half of the depth that one in a thousand points in the picture lies before: nothing
+                                    of the scene is nearer; 0: unknown, with fewer than 20 points in the picture */
     bool is_lower_scale;   /* multi-scale Blender: not trained on unless load_allres */
 } splat_dataset_view;
 

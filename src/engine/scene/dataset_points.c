@@ -5,6 +5,7 @@
 #include "io/colmap/colmap_read.h"
 #include "scene/dataset_memory.h"
 #include "scene/dataset_masked_points.h"
+#include "scene/dataset_near.h"
 #include "scene/dataset_parts.h"
 #include "scene/dataset_tracks.h"
 
@@ -172,5 +173,6 @@ splat_status splat_dataset_load_points(splat_dataset *dataset, const splat_sourc
     if (status == SPLAT_OK && looks_at_masks && tracks.n)
         status = splat_dataset_drop_masked_points(dataset, source, &tracks, log, error);
     splat_colmap_tracks_free(&tracks);
+    if (status == SPLAT_OK) status = splat_dataset_find_near_depths(dataset, error);
     return status;
 }

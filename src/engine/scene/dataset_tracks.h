@@ -1,13 +1,12 @@
-/* Tracks of a COLMAP model: how near the points of each photo lie, and how many training photos see each point. */
+/* Tracks of a COLMAP model: how many training photos see each point. */
 #ifndef SPLAT_SCENE_DATASET_TRACKS_H
 #define SPLAT_SCENE_DATASET_TRACKS_H
 
 #include "scene/dataset_parts.h"
 
-#define SPLAT_NEAR_LEAST_POINTS 20      /* a photo with fewer points has no nearest depth */
 #define SPLAT_LEAST_TRACKED_POINTS 2000 /* with fewer points in three photos, points in two count */
 
-/* Fills near_depth of all views, and point_photos. tracks: of all points of the dataset, in their order; others change
+/* Fills point_photos. tracks: of all points of the dataset, in their order; others change
  * nothing. Errors: MEMORY. */
 splat_status splat_dataset_use_tracks(splat_dataset *dataset, const splat_source *source,
                                       const splat_colmap_tracks *tracks, splat_error *error);

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "base/options.h"
 #include "model/init_points.h"
-#include "scene/dataset_tracks.h"
 #include "train/density/density.h"
 #include "train/density/strategies.h"
 #include "train/memory/give_up.h"
@@ -40,17 +39,6 @@ static splat_status init_views(splat_trainer *t, splat_error *error)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", dataset->n_views);
     splat_step_forget_results(t);
     return splat_photo_store_init(&t->photos, t->backend, dataset, t->options.photos_on_host, sees_neighbors, error);
-}
-
-/* A scene without tracks has no free space. */
-static void tell_free_space(const splat_trainer *t)
-{
-    const splat_dataset *dataset = &t->scene->dataset;
-    for (size_t i = 0; i < dataset->n_train; i++)
-        if (!t->options.free_space || dataset->views[dataset->train[i]].near_depth > 0) return;
-    splat_log(t->context, SPLAT_LOG_WARNING,
-              "`free_space` has no effect: no training photo sees %d points of a COLMAP model with tracks",
-              SPLAT_NEAR_LEAST_POINTS);
 }
 
 /* The model and all arrays with a row for each Gaussian, without rows. */
@@ -106,7 +94,6 @@ static splat_status init(splat_trainer *t, splat_error *error)
     SPLAT_TRY(splat_train_options_check(&t->options, error));
     SPLAT_TRY(splat_shards_join(t, error));
     SPLAT_TRY(init_views(t, error));
-    tell_free_space(t);
     SPLAT_TRY(init_rows(t, error));
     return make_first(t, error);
 }

@@ -48,7 +48,7 @@ static void print_exposed(const char *set, const splat_metrics *m)
 static void print_near_light(const char *set, const splat_metrics *m)
 {
     if (m->n_near_views)
-        cli_say("%-12s near light %.3g %% in %zu view%s: before half of the depth where the photos' points begin", set,
+        cli_say("%-12s near light %.3g %% in %zu view%s: before half of the depth where points begin", set,
                 m->all_light > 0 ? 100 * m->near_light / m->all_light : 0, m->n_near_views,
                 splat_plural(m->n_near_views));
 }
