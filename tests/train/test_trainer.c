@@ -444,7 +444,7 @@ static void every_option_does_what_its_line_says(void **state)
     check_effects(&f, SPLAT_CHANGES_TRAINING);
     check_effects(&f, SPLAT_CHANGES_NOTHING);
     check_effects(&f, SPLAT_CHANGES_LATE_PRUNE);
-    for (size_t i = 0; i < f.scene->dataset.n_views; i++) f.scene->dataset.views[i].near_depth = 1000; /* all is near */
+    for (size_t i = 0; i < f.scene->dataset.n_train; i++) f.scene->train_near_depths[i] *= 2.2f;
     check_effects(&f, SPLAT_CHANGES_FREE_SPACE);
     close_fixture(&f);
 }

@@ -23,9 +23,14 @@ static splat_status collect_train_cameras(splat_scene *scene, splat_error *error
 {
     const splat_dataset *dataset = &scene->dataset;
     scene->train_cameras = malloc((dataset->n_train + 1) * sizeof *scene->train_cameras);
-    if (!scene->train_cameras)
+    scene->train_near_depths = malloc((dataset->n_train + 1) * sizeof *scene->train_near_depths);
+    if (!scene->train_cameras || !scene->train_near_depths)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", dataset->n_train);
-    for (size_t i = 0; i < dataset->n_train; i++) scene->train_cameras[i] = dataset->views[dataset->train[i]].camera;
+    for (size_t i = 0; i < dataset->n_train; i++) {
+        const splat_dataset_view *view = &dataset->views[dataset->train[i]];
+        scene->train_cameras[i] = view->camera;
+        scene->train_near_depths[i] = view->near_depth;
+    }
     return SPLAT_OK;
 }
 
@@ -107,6 +112,7 @@ void splat_scene_close(splat_scene *scene)
     if (scene->cache) splat_image_cache_destroy(scene->cache);
     splat_dataset_free(&scene->dataset);
     free(scene->train_cameras);
+    free(scene->train_near_depths);
     splat_sky_free(scene->sky);
     splat_scene_options_free(&scene->options);
     free(scene);

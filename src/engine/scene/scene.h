@@ -13,6 +13,7 @@ struct splat_scene {
     splat_dataset dataset;
     splat_image_cache *cache;
     splat_camera *train_cameras; /* [dataset.n_train], for the 3D filter */
+    float *train_near_depths;    /* [dataset.n_train] near_depth of their views */
     struct splat_sky *sky;       /* NULL before splat_scene_find_sky */
 };
 

@@ -76,11 +76,6 @@ const uint8_t *splat_step_mask(const splat_trainer *t, const splat_step_view *vi
     return t->scene->dataset.mask_mode == SPLAT_MASKS_ALPHA ? NULL : view->photo.mask;
 }
 
-float splat_step_near_depth(const splat_trainer *t, uint32_t view)
-{
-    return t->options.free_space ? t->scene->dataset.views[view].near_depth : 0;
-}
-
 splat_dropout splat_step_dropout(const splat_trainer *t, int iteration)
 {
     splat_dropout dropout = {.share = splat_schedule_dropout(&t->options, t->scene->dataset.n_train, iteration),

@@ -48,8 +48,6 @@ size_t splat_step_gradient_bytes(size_t n_pixels);
  * scene's order. Errors: ARGUMENT (masks keep no pixel of any view); those of decoding. */
 splat_status splat_step_next_view(splat_trainer *trainer, int iteration, int stride, splat_step_view *view,
                                   splat_error *error);
-/* For statistics of density control: the view's nearest depth with free_space; 0: unknown, or not asked for. */
-float splat_step_near_depth(const splat_trainer *trainer, uint32_t view);
 /* The dropout of an iteration's view (options.dropout). */
 splat_dropout splat_step_dropout(const splat_trainer *trainer, int iteration);
 /* The mask of the view's photo where it says which pixels count; NULL: all do. */

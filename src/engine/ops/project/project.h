@@ -74,19 +74,7 @@ typedef struct splat_gradient_sink {
      * a mask hides has no gradient, and would dilute the mean of the others. NULL allowed, for each. */
     const splat_statistics *statistics;
     const uint8_t *statistics_mask; /* [height][width] */
-    /* Factor min((Z/near_depth)^2, 1) of a Gaussian's terms in grad and grad_abs, so that floaters in front of the
-     * whole photo do not multiply. 0: factor 1. */
-    float near_depth;
 } splat_gradient_sink;
-
-#ifdef __CUDACC__
-__host__ __device__
-#endif
-static inline float splat_near_factor(float depth, float near_depth)
-{
-    const float ratio = depth / near_depth;
-    return depth < near_depth ? ratio * ratio : 1.0f;
-}
 
 /* project_backward: from frame->grad2d to every parameter, then Adam, in one pass: no gradient array of the model's
  * size exists unless it is asked for. Every Gaussian is stepped, the unseen with zero gradient (dense Adam). filter_3d

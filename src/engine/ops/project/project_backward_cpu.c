@@ -40,9 +40,8 @@ static void add_statistics(const splat_gradient_sink *sink, const splat_frame *f
                         SPLAT_LOSS_KEPT)
             continue;
         if (!isfinite(length) || !isfinite(g->mean_abs)) continue; /* counted in n_degenerate; the sums stay usable */
-        const float factor = splat_near_factor(frame->depth[v], sink->near_depth);
-        statistics->grad[i] += factor * length;
-        statistics->grad_abs[i] += factor * g->mean_abs;
+        statistics->grad[i] += length;
+        statistics->grad_abs[i] += g->mean_abs;
         statistics->count[i] += 1.0f;
     }
 }

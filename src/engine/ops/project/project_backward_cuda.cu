@@ -57,9 +57,8 @@ __device__ __forceinline__ void add_statistics(const backward_parameters &P, uin
 {
     float gx = P.half_width * grad.mean_x, gy = P.half_height * grad.mean_y, length = sqrtf(gx * gx + gy * gy);
     if (!isfinite(length + grad.mean_abs)) return;
-    const float factor = splat_near_factor(P.depth[i], P.near_depth);
-    P.statistics.grad[i] += factor * length;
-    P.statistics.grad_abs[i] += factor * grad.mean_abs;
+    P.statistics.grad[i] += length;
+    P.statistics.grad_abs[i] += grad.mean_abs;
     P.statistics.count[i] += 1.0f;
 }
 
@@ -263,7 +262,6 @@ static backward_parameters parameters_of(const struct splat_project_backward_arg
     P.adds = sink.add != NULL;
     P.has_statistics = sink.statistics && !sink.statistics_mask;
     if (sink.statistics) P.statistics = *sink.statistics;
-    P.near_depth = sink.near_depth;
     P.half_width = 0.5f * (float)frame->camera.width;
     P.half_height = 0.5f * (float)frame->camera.height;
     P.slot = sink.slot;

@@ -145,8 +145,7 @@ int project_run_backward(project_scene *scene, const splat_grad2d *grads, const 
                                                               .add_squares = scene->squares,
                                                               .rest = &scene->rest,
                                                               .statistics = statistics,
-                                                              .statistics_mask = scene->statistics_mask,
-                                                              .near_depth = scene->near_depth}};
+                                                              .statistics_mask = scene->statistics_mask}};
     status = splat_op_project_backward(scene->backend, &args, &error);
     TEST_CHECK(failures, status == SPLAT_OK, "project_backward: %s", error.message);
     splat_backend_synchronize(scene->backend, NULL);
@@ -312,8 +311,6 @@ static int check_gradients(const project_scene *scene, const backward_state *sta
     return failures;
 }
 
-#define NEAR_DEPTH 4.0f /* between those of the test's Gaussians */
-
 /* Two views of the same Gaussians: sums, not values. Relative 2e-6: a square root, a square and two additions in
  * float. */
 static int check_statistics(const project_scene *scene, const backward_state *state, const splat_grad2d *grads,
@@ -333,12 +330,9 @@ static int check_statistics(const project_scene *scene, const backward_state *st
             long y = lroundf(fminf(fmaxf(mean[1], 0), (float)(height - 1)));
             if (mask[y * width + x] < SPLAT_LOSS_KEPT) seen = 0;
         }
-        double factor = 1;
-        if (scene->entry_of[i] >= 0 && scene->near_depth > 0)
-            factor = fmin(pow((double)scene->depth[scene->entry_of[i]] / (double)scene->near_depth, 2), 1);
-        double size = factor * seen * hypot(0.5 * scene->frame.camera.width * grads[i].mean_x,
-                                            0.5 * scene->frame.camera.height * grads[i].mean_y);
-        double size_abs = factor * seen * grads[i].mean_abs;
+        double size = seen * hypot(0.5 * scene->frame.camera.width * grads[i].mean_x,
+                                   0.5 * scene->frame.camera.height * grads[i].mean_y);
+        double size_abs = seen * grads[i].mean_abs;
         TEST_CHECK(failures, count[i] == seen && fabs(grad[i] - size) <= 2e-6 * size &&
                                  fabs(grad_abs[i] - size_abs) <= 2e-6 * size_abs,
                    "statistics of Gaussian %u: %g %g %g", i, count[i], grad[i], grad_abs[i]);
@@ -397,7 +391,6 @@ static int test_gradients(splat_backend *backend)
         for (size_t k = 0; mask && k < n_pixels; k++) /* all bytes, kept or not in squares of 4 */
             mask[k] = (uint8_t)((k / 4 + k / (4 * (size_t)camera.width)) % 2 ? 128 + k % 128 : k % 128);
         if (mask) scene.statistics_mask = test_upload(backend, &mask_block, mask, n_pixels);
-        if (i % 4 < 2) scene.near_depth = NEAR_DEPTH;
         for (int view = 0; view < 2; view++) /* the second overwrites gradients and adds to statistics */
             failures += project_run_backward(&scene, grads, NULL, &state.statistics, &state.gradients);
         failures += check_gradients(&scene, &state, &t.g, cases[i].compensate, grads);

@@ -29,7 +29,6 @@ struct backward_parameters {
     bool adds;
     bool has_statistics;
     splat_statistics statistics;
-    float near_depth;              /* of statistics */
     float half_width, half_height;
     splat_rest_cache cache;
     splat_deferred_rest deferred;

@@ -21,7 +21,6 @@ typedef struct project_scene {
     const splat_tensors *extra_gradients; /* what project_run_backward adds, or NULL */
     float opacity_pull, scale_pull;       /* the same; 0 */
     const uint8_t *statistics_mask;       /* the same, on the device; NULL */
-    float near_depth;                     /* the same, of statistics; 0 */
     splat_rest_state rest;                /* the same, of project's; empty */
     const splat_tensors *squares;         /* where project_backward adds, those of what it adds; NULL */
     bool not_finite;                      /* a loss that is not finite comes between project and project_backward */

@@ -4,6 +4,7 @@
 
 #include "backend/backend.h"
 #include "model/rest.h"
+#include "ops/clear_space/clear_space.h"
 #include "ops/filter3d/filter3d.h"
 #include "train/density/strategy.h"
 #include "train/memory/give_up.h"
@@ -46,10 +47,26 @@ splat_status splat_density_update_filter(splat_trainer *t, splat_error *error)
     return args.least > here ? splat_op_filter3d(t->backend, &args, error) : SPLAT_OK;
 }
 
+/* Gaussians in front of the scene become invisible before the strategy removes or moves those that are
+ * (docs/method.md 10.2). */
+static splat_status clear_space(splat_trainer *t, int iteration, splat_error *error)
+{
+    const struct splat_clear_space_args args = {.gaussians = &t->model->gaussians,
+                                                .cameras = t->scene->train_cameras,
+                                                .near_depths = t->scene->train_near_depths,
+                                                .n_cameras = (uint32_t)t->scene->dataset.n_train};
+    const bool changes = !t->strategy->changes_after || t->strategy->changes_after(t, iteration);
+    if (!t->options.free_space || t->options.regularizer || t->options.binding || iteration < 1) return SPLAT_OK;
+    if (!changes && !splat_schedule_filters_after(&t->options, iteration)) return SPLAT_OK;
+    t->is_broken = true;
+    return splat_op_clear_space(t->backend, &args, error);
+}
+
 splat_status splat_density_control_after(splat_trainer *t, int iteration, splat_error *error)
 {
     const splat_regularizer *regularizer = t->options.regularizer;
     if (t->last_density_control == iteration) return SPLAT_OK;
+    SPLAT_TRY(clear_space(t, iteration, error));
     SPLAT_TRY(t->strategy->after(t, iteration, error));
     if (regularizer && regularizer->after) SPLAT_TRY(regularizer->after(t, iteration, error));
     splat_trainer_drop_statistics(t, iteration);

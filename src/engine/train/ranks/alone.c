@@ -136,8 +136,7 @@ static splat_status update(splat_trainer *t, splat_step *s, splat_error *error)
                  .write = splat_bound_gradients(t, &bound_gradients),
                  .rest = rows.state,
                  .statistics = s->wants_statistics ? &statistics : NULL,
-                 .statistics_mask = splat_step_mask(t, &s->view),
-                 .near_depth = splat_step_near_depth(t, s->view.index)}};
+                 .statistics_mask = splat_step_mask(t, &s->view)}};
     SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
     s->n_degenerate = t->model->frame.n_degenerate;
     return step_bound(t, &adam, &bound_gradients, error);

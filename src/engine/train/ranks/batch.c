@@ -284,8 +284,7 @@ static splat_status sum_views(splat_trainer *t, splat_step *s, splat_rest_rows *
                      .add_squares = squares,
                      .rest = rows->state,
                      .slot = (uint32_t)r,
-                     .statistics = s->wants_statistics ? &statistics : NULL,
-                     .near_depth = splat_step_near_depth(t, s->views[r])}};
+                     .statistics = s->wants_statistics ? &statistics : NULL}};
         SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
         s->n_degenerate += frame->n_degenerate;
     }
