@@ -42,7 +42,7 @@ typedef struct splat_refine_input {
     splat_render_mode render_mode; /* AUTO and CLASSIC: 3DGS's fixed dilation, which leaves no gaps between Gaussians of
                                       less than a pixel; MIP: the 2D Mip filter with options.kernel_size */
     bool keep_rest;                /* false; Gaussians of the splat that the mesh does not represent stay: behind the
-                                      bound ones, a tenth of their number at most. Colours and opacities are trained */
+                                      bound ones, a quarter as many at most. Colours and opacities are trained */
     bool has_bbox;                 /* false; true: with keep_rest only those between the corners stay */
     double bbox_low[3], bbox_high[3];
 } splat_refine_input;

@@ -164,6 +164,23 @@ static void it_begins_with_circles_of_the_meshs_colours(void **state)
     splat_mesh_free(&mesh);
 }
 
+/* The counts alone tell how many Gaussians a face has, whatever stays free behind them. */
+static void counts_tell_how_many_a_face_has(void **state)
+{
+    (void)state;
+    const size_t n_faces = 1000;
+    for (int c = 0; c < 4; c++) {
+        const size_t n_bound = (size_t)per_face_counts[c] * n_faces, most = splat_bound_most_free(n_bound);
+        assert_int_equal(most, n_bound / 4);
+        assert_int_equal(splat_bound_per_face_of(n_bound, n_faces), per_face_counts[c]);
+        assert_int_equal(splat_bound_per_face_of(n_bound + most, n_faces), per_face_counts[c]);
+        assert_int_equal(splat_bound_per_face_of(n_bound - 1, n_faces), 0);
+    }
+    assert_int_equal(splat_bound_per_face_of(6 * n_faces + 1501, n_faces), 0);
+    assert_int_equal(splat_bound_per_face_of(5, 0), 0);
+    assert_int_equal(splat_bound_most_free(2000000), 262144);
+}
+
 /* ---------------------------------------------------------------- edited meshes */
 
 enum { PER_FACE = 3 };
@@ -457,6 +474,7 @@ int main(void)
         cmocka_unit_test(an_edge_of_too_many_faces_is_refused),
         cmocka_unit_test(what_cannot_be_bound_is_refused),
         cmocka_unit_test(it_begins_with_circles_of_the_meshs_colours),
+        cmocka_unit_test(counts_tell_how_many_a_face_has),
         cmocka_unit_test(a_rigid_motion_changes_nothing_in_the_planes),
         cmocka_unit_test(a_larger_mesh_has_larger_gaussians),
         cmocka_unit_test(gaussians_are_images_under_the_map),

@@ -42,18 +42,23 @@ SPLAT_MATH_INLINE int splat_bound_is_per_face(int per_face)
     return per_face == 1 || per_face == 3 || per_face == 4 || per_face == 6;
 }
 
+#define SPLAT_MOST_FREE ((size_t)1 << 18)
+
 /* The most free Gaussians behind so many bound ones: fewer than would make another number a face. */
 static inline size_t splat_bound_most_free(size_t n_bound)
 {
-    return n_bound / 10;
+    return n_bound / 4 < SPLAT_MOST_FREE ? n_bound / 4 : SPLAT_MOST_FREE;
 }
 
 /* Gaussians bound to each of n_faces faces, of n in all; 0: n fits no number. */
 static inline int splat_bound_per_face_of(size_t n, size_t n_faces)
 {
-    const size_t per_face = n_faces ? n / n_faces : 0, n_bound = per_face * n_faces;
-    if (per_face > SPLAT_MAX_PER_FACE || !splat_bound_is_per_face((int)per_face)) return 0;
-    return n - n_bound <= splat_bound_most_free(n_bound) ? (int)per_face : 0;
+    for (int per_face = SPLAT_MAX_PER_FACE; per_face > 0 && n_faces; per_face--) {
+        const size_t n_bound = (size_t)per_face * n_faces;
+        if (splat_bound_is_per_face(per_face) && n >= n_bound && n - n_bound <= splat_bound_most_free(n_bound))
+            return per_face;
+    }
+    return 0;
 }
 
 /* b_k of Gaussian j, in twelfths: exact, so that three of them sum to 12. */

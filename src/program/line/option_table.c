@@ -297,7 +297,7 @@ const splat_line_option splat_line_options[] = {
     {"gaussians_per_triangle", 'g', "n_gaussians_per_surface_triangle", REFINE | PIPELINE, STAGE(SURFACE),
      CHOICE(refine.gaussians_per_triangle, "1|3|4|6"), "Gaussians bound to each triangle", "1"},
     {"keep_rest", 0, NULL, REFINE, ADVANCED(SURFACE), FLAG(refine.keep_rest),
-     "keep Gaussians of -c that the mesh lacks, a tenth of the bound ones at most", "False"},
+     "keep Gaussians of -c that the mesh lacks, a quarter of the bound ones at most", "False"},
     {"keep_rest", 0, NULL, PIPELINE, STAGE(MESH), FLAG(refine.keep_rest),
      "keep Gaussians that the mesh lacks", "True"},
     {"normal_consistency_factor", 'n', NULL, REFINE, ADVANCED(SURFACE),

@@ -7,10 +7,11 @@
 #include "scene/scene.h"
 #include "splatsmith/refine.h"
 
-/* Reads input->splat_path and keeps the Gaussians that give a tenth of the light of a pixel of some training view or
- * more, lie in the box, and lie more than three pixels of the finest view from the mesh: at most `most`, those that the
- * most views show, in their order. Their 3D filter is baked. *rest is overwritten and may be empty (splat_cloud_free).
- * Errors: those of splat_model_load; MEMORY, DEVICE. */
+/* Reads input->splat_path and keeps the Gaussians that lie in the box and give a thirtieth of the light or more of a
+ * pixel that lacks the mesh in some training view: the pixel shows no mesh, or mesh that lies behind what the splat
+ * shows there, by a tenth of its depth. At most `most`, first those that pixels without mesh need in the most views,
+ * in their order. Their 3D filter is baked. *rest is overwritten and may be empty (splat_cloud_free). Errors: those of
+ * splat_model_load; MEMORY, DEVICE. */
 splat_status splat_refine_rest_find(splat_context *context, splat_scene *scene, const splat_refine_input *input,
                                     const splat_mesh *mesh, size_t most, splat_cloud *rest, splat_error *error);
 
