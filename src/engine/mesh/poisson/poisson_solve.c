@@ -12,6 +12,7 @@
 #define TOLERANCE 1e-3
 #define OUTSIDE -0.5f /* and 0.5 inside */
 enum { MAX_ITERATIONS = 60 };
+enum { TURN = 2 }; /* chunks that a thread takes at a time: with fixed shares all wait for the slowest core */
 
 typedef struct solver {
     poisson_job *job;
@@ -21,6 +22,7 @@ typedef struct solver {
     size_t n_screens;
     float side;
     int threads;
+    uint32_t (*screens)[2]; /* [units]: the first of each, and the one after its last */
     uint8_t *free_corner; /* 1: unknown, 0: kept */
     float *right, *diagonal, *residual, *direction, *product;
     double *partial; /* sums of POISSON_CHUNK entries */
@@ -108,13 +110,25 @@ static size_t screens_from(const solver *s, uint32_t cell)
     return low;
 }
 
-/* The stiffness of the trilinear functions and the pull of the samples. */
-static void multiply_unit(const solver *s, poisson_unit unit, const float *x, float *y)
+/* Screens of each unit, [first, end): to look for them in every product would cost as much as a part of it. */
+static void find_screens(const solver *s)
 {
     const poisson_level *level = s->level;
+#pragma omp parallel for num_threads(s->threads) schedule(static)
+    for (size_t u = 0; u < level->unit_first[8]; u++) {
+        s->screens[u][0] = (uint32_t)screens_from(s, 8 * level->unit[u].first);
+        s->screens[u][1] = (uint32_t)screens_from(s, 8 * level->unit[u].end);
+    }
+}
+
+/* The stiffness of the trilinear functions and the pull of the samples. */
+static void multiply_unit(const solver *s, size_t u, const float *x, float *y)
+{
+    const poisson_level *level = s->level;
+    const poisson_unit unit = level->unit[u];
     for (uint32_t g = unit.first; g < unit.end; g += LANES)
         multiply_groups(s, g, g + LANES < unit.end ? g + LANES : unit.end, x, y);
-    for (size_t k = screens_from(s, 8 * unit.first); k < s->n_screens && s->screen[k].cell < 8 * unit.end; k++) {
+    for (size_t k = s->screens[u][0]; k < s->screens[u][1]; k++) {
         const poisson_screen *screen = &s->screen[k];
         float value = screen->weight * poisson_interpolate(level, screen->cell, screen->corner, x);
         for (int c = 0; c < 8; c++) y[poisson_corner(level, screen->cell, c)] += screen->corner[c] * value;
@@ -128,7 +142,7 @@ static void multiply(const solver *s, const float *x, float *y)
     for (int colour = 0; colour < 8; colour++)
 #pragma omp parallel for num_threads(s->threads) schedule(dynamic, 1)
         for (size_t u = level->unit_first[colour]; u < level->unit_first[colour + 1]; u++)
-            multiply_unit(s, level->unit[u], x, y);
+            multiply_unit(s, u, x, y);
 }
 
 /* The root has one cell. */
@@ -147,7 +161,7 @@ static void make_diagonal(const solver *s)
             for (uint32_t g = unit.first; g < unit.end; g++)
                 for (int k = 0; k < 27; k++)
                     s->diagonal[level->corner[g][k]] += s->side / 3 * (float)cells_at(level, k);
-            for (size_t k = screens_from(s, 8 * unit.first); k < s->n_screens && s->screen[k].cell < 8 * unit.end; k++)
+            for (size_t k = s->screens[u][0]; k < s->screens[u][1]; k++)
                 for (int c = 0; c < 8; c++)
                     s->diagonal[poisson_corner(level, s->screen[k].cell, c)] +=
                         s->screen[k].weight * s->screen[k].corner[c] * s->screen[k].corner[c];
@@ -242,7 +256,7 @@ static double sum_chunks(const solver *s)
 static double curvature(const solver *s)
 {
     size_t n = s->level->n_corners, n_chunks = count_chunks(s);
-#pragma omp parallel for num_threads(s->threads) schedule(static)
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, TURN)
     for (size_t k = 0; k < n_chunks; k++) {
         size_t end = (k + 1) * POISSON_CHUNK < n ? (k + 1) * POISSON_CHUNK : n;
         double part = 0;
@@ -256,7 +270,7 @@ static double curvature(const solver *s)
 static double take_step(const solver *s, float step, float *x)
 {
     size_t n = s->level->n_corners, n_chunks = count_chunks(s);
-#pragma omp parallel for num_threads(s->threads) schedule(static)
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, TURN)
     for (size_t k = 0; k < n_chunks; k++) {
         size_t end = (k + 1) * POISSON_CHUNK < n ? (k + 1) * POISSON_CHUNK : n;
         double part = 0;
@@ -277,7 +291,7 @@ static splat_status conjugate_gradients(const solver *s, float *x, int *n_iterat
     uint32_t n = s->level->n_corners;
     int iteration = 0;
     multiply(s, x, s->product);
-#pragma omp parallel for num_threads(s->threads) schedule(static)
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, TURN * POISSON_CHUNK)
     for (uint32_t i = 0; i < n; i++) {
         s->residual[i] = s->free_corner[i] ? s->right[i] - s->product[i] : 0;
         s->direction[i] = s->residual[i] / s->diagonal[i];
@@ -292,7 +306,7 @@ static splat_status conjugate_gradients(const solver *s, float *x, int *n_iterat
         double next = take_step(s, (float)(rho / bend), x);
         float keep = (float)(next / rho);
         rho = next;
-#pragma omp parallel for num_threads(s->threads) schedule(static)
+#pragma omp parallel for num_threads(s->threads) schedule(dynamic, TURN * POISSON_CHUNK)
         for (uint32_t i = 0; i < n; i++)
             s->direction[i] = s->residual[i] / s->diagonal[i] + keep * s->direction[i];
     }
@@ -387,11 +401,14 @@ static splat_status solve_level(poisson_job *job, float *values[POISSON_MAX_LEVE
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &s.direction, n, sizeof(float)));
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &s.product, n, sizeof(float)));
     SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &s.partial, n / POISSON_CHUNK + 1, sizeof(double)));
+    SPLAT_TRY_GOTO(status, end, poisson_alloc(job, &s.screens, level->unit_first[8], sizeof *s.screens));
+    find_screens(&s);
     find_unknowns(&s, d);
     if (is_empty) keep_outside(&s, is_empty, values[d]);
     make_diagonal(&s);
     status = conjugate_gradients(&s, values[d], &report->iterations[d], &report->residual[d]);
 end:
+    poisson_free(job, s.screens);
     poisson_free(job, s.free_corner);
     poisson_free(job, s.diagonal);
     poisson_free(job, s.residual);
