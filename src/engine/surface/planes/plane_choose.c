@@ -15,6 +15,7 @@
 #define MOST_FOUND 0.6f      /* of nine cells: those that shading found, where a smooth surface replaces a plane */
 #define LEAST_FOUND 0.3f     /* and where there is none */
 #define LIKE 0.03f           /* of the depth: so near to what shading found is the splat's depth where it is right */
+#define APART 0.06f          /* of the depth, between a plane and a splat that shows another surface */
 #define NEAR 0.04f           /* of the depth: a plane of the scene that a segment may show lies so near to */
 #define NEAR_PART 0.15       /* this part of the segment's smooth surface, */
 #define CLOSE 0.015f         /* and so near at a place that shows it */
@@ -75,7 +76,69 @@ static void ask_planes(const plane_chooser *o, plane_follow_cell *own, int first
     }
 }
 
-/* True if nearly all of the segment lies on planes with which the photos agree. */
+/* ---------------------------------------------------------------- what stands before a plane */
+
+static float cut(float r)
+{
+    return fminf(r, 5);
+}
+
+/* The splat's depth of a cell against its plane: 1: before it, -1: behind it, 0: near it, or there is no plane. Where
+ * it is not near, own->raw becomes its residual. */
+static int side_of(const plane_chooser *o, plane_follow_cell *own)
+{
+    plane_slant plane, raw;
+    if (own->pixel == UINT32_MAX || own->slot < 0 || !(own->planes[own->slot] < INFINITY) ||
+        !plane_shade_slant_of_map(o->map, own->pixel, &raw) ||
+        !plane_shade_slant(&o->map->camera, &o->planes[o->candidates[own->slot]].fit, own->site.x, own->site.y, &plane))
+        return 0;
+    const float depth = plane.q / raw.q;
+    if (!(fabsf(depth - 1) > APART)) return 0;
+    own->raw = residual(o, own, &raw);
+    return !(own->raw < INFINITY) ? 0 : depth < 1 ? 1 : -1;
+}
+
+/* Marks a connected part of cells whose splat lies on one side of their planes, if the photos say so of all together.
+ * queue: room for all cells. */
+static void judge_part(plane_chooser *o, size_t first, size_t *queue)
+{
+    const int side = o->cells[first].side;
+    const size_t columns = o->columns, rows = o->n_cells / columns;
+    size_t head = 0, tail = 0;
+    double plane = 0, raw = 0;
+    queue[tail++] = first;
+    o->cells[first].side = 0;
+    while (head < tail) {
+        const size_t i = queue[head++], x = i % columns, y = i / columns;
+        const size_t next[4] = {x > 0 ? i - 1 : i, x + 1 < columns ? i + 1 : i, y > 0 ? i - columns : i,
+                                y + 1 < rows ? i + columns : i};
+        plane += (double)(cut(o->cells[i].planes[o->cells[i].slot]) + o->noise);
+        raw += (double)(cut(o->cells[i].raw) + o->noise);
+        for (int k = 0; k < 4; k++) {
+            if (o->cells[next[k]].side != side) continue;
+            o->cells[next[k]].side = 0;
+            queue[tail++] = next[k];
+        }
+    }
+    const bool is_off = raw < (double)BEATS * plane;
+    for (size_t k = 0; k < tail && is_off; k++) o->cells[queue[k]].is_off = true;
+}
+
+/* A plane also takes what stands before it without an edge in the photo, such as a column as bright as the wall. */
+static splat_status leave_planes(plane_chooser *o, splat_error *error)
+{
+    size_t *queue = malloc((o->n_cells + 1) * sizeof *queue);
+    if (!queue) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells", o->n_cells);
+    for (size_t i = 0; i < o->n_cells; i++) o->cells[i].side = (int8_t)side_of(o, &o->cells[i]);
+    for (size_t i = 0; i < o->n_cells; i++)
+        if (o->cells[i].side) judge_part(o, i, queue);
+    free(queue);
+    return SPLAT_OK;
+}
+
+/* ---------------------------------------------------------------- the choice */
+
+/* True if nearly all of the segment lies on planes with which the photos agree, and the rest shows nothing else. */
 static bool is_explained(const plane_chooser *o)
 {
     double sum = 0;
@@ -84,19 +147,13 @@ static bool is_explained(const plane_chooser *o)
         const plane_follow_cell *own = &o->cells[i];
         if (own->pixel == UINT32_MAX) continue;
         n++;
+        if (own->is_off) return false;
         if (own->slot < 0) continue;
         float r = own->planes[own->slot];
         n_on++;
         sum += r < 5 ? (double)r : r < INFINITY ? 5 : 0;
     }
     return (double)n_on > 0.95 * (double)n && sum < (double)(PLANE_FAIR * o->noise) * (double)n_on;
-}
-
-/* ---------------------------------------------------------------- the choice */
-
-static float cut(float r)
-{
-    return fminf(r, 5);
 }
 
 /* Mean over the cell and its eight neighbours. */
@@ -136,12 +193,15 @@ static int choose(const plane_chooser *o, size_t at)
                       : mean.planes[k] < PLANE_FAIR * o->noise &&
                             mean.planes[k] + o->noise < BEATS * (mean.planes[slot] + o->noise)))
             slot = k;
+    const bool is_off = own->is_off && slot == own->slot;
+    if (is_off) slot = -1;
     float rival = slot >= 0 ? mean.planes[slot] : mean.raw;
     if (slot >= 0) limit = PLANE_FAIR * o->noise;
     if (mean.found >= (slot < 0 ? LEAST_FOUND : MOST_FOUND) && mean.smooth < limit &&
         mean.smooth + o->noise < BEATS * (rival + o->noise))
         return PLANE_CHOICE_SMOOTH;
     if (slot < 0 && o->is_raw_wrong && mean.smooth < mean.raw) return PLANE_CHOICE_GUESS;
+    if (is_off) return PLANE_CHOICE_SPLAT;
     return slot == own->slot ? PLANE_CHOICE_KEEP : slot;
 }
 
@@ -186,6 +246,7 @@ static splat_status choose_all(plane_chooser *o, plane_surface *surface, splat_e
     o->n_own = o->n_candidates;
     for (size_t i = 0; i < o->n_cells; i++)
         if (o->cells[i].pixel != UINT32_MAX) ask_planes(o, &o->cells[i], 0);
+    SPLAT_TRY(leave_planes(o, error));
     if (is_explained(o)) return SPLAT_OK;
     SPLAT_TRY(plane_follow(o, &is_fitted, error));
     if (!is_fitted) return SPLAT_OK;

@@ -6,8 +6,9 @@
 #include "surface/planes/plane_follow.h"
 
 /* The choice of a cell of a segment: the plane with this number; KEEP: as it is labelled; SMOOTH: the smooth surface,
- * where the photos tell it; GUESS: the same, where only what is around tells it. */
-enum { PLANE_CHOICE_KEEP = PLANE_CANDIDATES, PLANE_CHOICE_SMOOTH, PLANE_CHOICE_GUESS };
+ * where the photos tell it; GUESS: the same, where only what is around tells it; SPLAT: the
+ * splat's depth instead of the plane. */
+enum { PLANE_CHOICE_KEEP = PLANE_CANDIDATES, PLANE_CHOICE_SMOOTH, PLANE_CHOICE_GUESS, PLANE_CHOICE_SPLAT };
 
 /* The choices about a segment; cells are those between the nodes of `smooth`. */
 struct plane_surface {

@@ -25,7 +25,7 @@ static bool slant_at(const plane_shade *shade, const plane_global *planes, const
     if (label && view->surfaces) choice = plane_choice_at(&map->camera, view, pixel, slant, &plane);
     *is_sure = choice == PLANE_CHOICE_SMOOTH;
     if (*is_sure) return true;
-    *is_sure = choice < PLANE_CHOICE_KEEP || slot;
+    *is_sure = choice < PLANE_CHOICE_KEEP || (slot && choice != PLANE_CHOICE_SPLAT);
     return *is_sure ? plane_shade_slant(&map->camera, &planes[plane].fit, site->x, site->y, slant)
                     : plane_shade_slant_of_map(map, pixel, slant);
 }

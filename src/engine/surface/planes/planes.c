@@ -182,6 +182,7 @@ static splat_status write(finder *f, size_t number, plane_work *work, splat_erro
         if (label && !plane_segment_has_planes(segment)) slot = 0;
         uint16_t chosen = 0;
         int choice = label ? plane_choice_at(&map->camera, view, p, &slant, &chosen) : PLANE_CHOICE_KEEP;
+        if (choice == PLANE_CHOICE_SPLAT) continue;
         if (choice >= PLANE_CHOICE_SMOOTH) {
             set_smooth(map, p, &slant, choice == PLANE_CHOICE_SMOOTH);
             n_smooth++;
