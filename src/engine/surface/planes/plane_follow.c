@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define DECISIVE 0.04f       /* of the depth: the error of a place that shading found */
+#define DECISIVE 0.1f        /* of the depth: the error of a place that shading found */
 #define LEAST_SIGMA 0.002f   /* of such a depth */
 #define SEED_SIGMA 0.05f     /* of the rim's depth */
 #define PLANE_SIGMA 0.004f   /* of a plane's */
@@ -33,7 +33,7 @@ static void search(const plane_chooser *o, plane_follow_cell *own, const plane_s
     }
     own->is_found = false;
     if (own->known.sigma < GUESSED) own->known.sigma = GUESSED;
-    if (best == 0 || best == n - 1 || !(r[best] < fmaxf(PLANE_SUPPORTED, PLANE_SUPPORTED_NOISE * o->noise))) return;
+    if (best == 0 || best == n - 1 || !(r[best] < INFINITY)) return;
     float slope[2] = {0, 0}, a = logf(factors[best]);
     for (int k = 0; k < n; k++) {
         float apart = fabsf(logf(factors[k]) - a), s = r[k] < INFINITY ? (r[k] - r[best]) / apart : 0;
