@@ -138,16 +138,15 @@ static splat_status leave_planes(plane_chooser *o, splat_error *error)
 
 /* ---------------------------------------------------------------- the choice */
 
-/* True if nearly all of the segment lies on planes with which the photos agree, and the rest shows nothing else. */
+/* True if nearly all of the segment that does not leave its planes lies on planes with which the photos agree. */
 static bool is_explained(const plane_chooser *o)
 {
     double sum = 0;
     size_t n = 0, n_on = 0;
     for (size_t i = 0; i < o->n_cells; i++) {
         const plane_follow_cell *own = &o->cells[i];
-        if (own->pixel == UINT32_MAX) continue;
+        if (own->pixel == UINT32_MAX || own->is_off) continue;
         n++;
-        if (own->is_off) return false;
         if (own->slot < 0) continue;
         float r = own->planes[own->slot];
         n_on++;
@@ -238,19 +237,16 @@ static bool is_raw_wrong(const plane_chooser *o)
     return 2 * n_like < n;
 }
 
-static splat_status choose_all(plane_chooser *o, plane_surface *surface, splat_error *error)
+static bool has_off(const plane_chooser *o)
 {
-    bool is_fitted;
-    for (; o->n_candidates < o->segment->n_planes; o->n_candidates++)
-        o->candidates[o->n_candidates] = o->segment->planes[o->n_candidates];
-    o->n_own = o->n_candidates;
     for (size_t i = 0; i < o->n_cells; i++)
-        if (o->cells[i].pixel != UINT32_MAX) ask_planes(o, &o->cells[i], 0);
-    SPLAT_TRY(leave_planes(o, error));
-    if (is_explained(o)) return SPLAT_OK;
-    SPLAT_TRY(plane_follow(o, &is_fitted, error));
-    if (!is_fitted) return SPLAT_OK;
-    add_candidates(o);
+        if (o->cells[i].is_off) return true;
+    return false;
+}
+
+/* Residuals of all hypotheses at the cells, after the smooth surface is known. */
+static void ask_all(plane_chooser *o)
+{
     for (size_t i = 0; i < o->n_cells; i++) {
         plane_follow_cell *own = &o->cells[i];
         plane_slant slant;
@@ -261,10 +257,32 @@ static splat_status choose_all(plane_chooser *o, plane_surface *surface, splat_e
         if (plane_shade_slant_of_map(o->map, own->pixel, &slant)) own->raw = residual(o, own, &slant);
     }
     o->is_raw_wrong = is_raw_wrong(o);
+}
+
+static splat_status choose_all(plane_chooser *o, plane_surface *surface, splat_error *error)
+{
+    bool is_fitted = false;
+    for (; o->n_candidates < o->segment->n_planes; o->n_candidates++)
+        o->candidates[o->n_candidates] = o->segment->planes[o->n_candidates];
+    o->n_own = o->n_candidates;
+    for (size_t i = 0; i < o->n_cells; i++)
+        if (o->cells[i].pixel != UINT32_MAX) ask_planes(o, &o->cells[i], 0);
+    SPLAT_TRY(leave_planes(o, error));
+    if (!is_explained(o)) SPLAT_TRY(plane_follow(o, &is_fitted, error));
+    if (is_fitted) {
+        add_candidates(o);
+        ask_all(o);
+    } else if (!has_off(o)) {
+        return SPLAT_OK;
+    }
     surface->choices = malloc(o->n_cells + 1);
     if (!surface->choices) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells", o->n_cells);
-    for (size_t i = 0; i < o->n_cells; i++)
-        surface->choices[i] = (uint8_t)(o->cells[i].pixel != UINT32_MAX ? choose(o, i) : PLANE_CHOICE_KEEP);
+    for (size_t i = 0; i < o->n_cells; i++) {
+        const plane_follow_cell *own = &o->cells[i];
+        int choice = own->is_off ? PLANE_CHOICE_SPLAT : PLANE_CHOICE_KEEP;
+        if (is_fitted && own->pixel != UINT32_MAX) choice = choose(o, i);
+        surface->choices[i] = (uint8_t)choice;
+    }
     memcpy(surface->planes, o->candidates, sizeof surface->planes);
     surface->smooth = o->smooth;
     o->smooth.q = NULL;
