@@ -15,7 +15,7 @@
 #define MOST_FOUND 0.6f      /* of nine cells: those that shading found, where a smooth surface replaces a plane */
 #define LEAST_FOUND 0.3f     /* and where there is none */
 #define LIKE 0.03f           /* of the depth: so near to what shading found is the splat's depth where it is right */
-#define APART 0.06f          /* of the depth, between a plane and a splat that shows another surface */
+#define APART 0.06f          /* of the depth, between a plane and a splat that shows something before it */
 #define NEAR 0.04f           /* of the depth: a plane of the scene that a segment may show lies so near to */
 #define NEAR_PART 0.15       /* this part of the segment's smooth surface, */
 #define CLOSE 0.015f         /* and so near at a place that shows it */
@@ -83,31 +83,28 @@ static float cut(float r)
     return fminf(r, 5);
 }
 
-/* The splat's depth of a cell against its plane: 1: before it, -1: behind it, 0: near it, or there is no plane. Where
- * it is not near, own->raw becomes its residual. */
-static int side_of(const plane_chooser *o, plane_follow_cell *own)
+/* True if the splat's depth of a cell lies before its plane. Then own->raw becomes its residual. */
+static bool lies_before(const plane_chooser *o, plane_follow_cell *own)
 {
     plane_slant plane, raw;
     if (own->pixel == UINT32_MAX || own->slot < 0 || !(own->planes[own->slot] < INFINITY) ||
         !plane_shade_slant_of_map(o->map, own->pixel, &raw) ||
         !plane_shade_slant(&o->map->camera, &o->planes[o->candidates[own->slot]].fit, own->site.x, own->site.y, &plane))
-        return 0;
-    const float depth = plane.q / raw.q;
-    if (!(fabsf(depth - 1) > APART)) return 0;
+        return false;
+    if (!(plane.q < (1 - APART) * raw.q)) return false;
     own->raw = residual(o, own, &raw);
-    return !(own->raw < INFINITY) ? 0 : depth < 1 ? 1 : -1;
+    return own->raw < INFINITY;
 }
 
-/* Marks a connected part of cells whose splat lies on one side of their planes, if the photos say so of all together.
+/* Marks a connected part of cells whose splat lies before their planes, if the photos say so of all together.
  * queue: room for all cells. */
 static void judge_part(plane_chooser *o, size_t first, size_t *queue)
 {
-    const int side = o->cells[first].side;
     const size_t columns = o->columns, rows = o->n_cells / columns;
     size_t head = 0, tail = 0;
     double plane = 0, raw = 0;
     queue[tail++] = first;
-    o->cells[first].side = 0;
+    o->cells[first].is_before = false;
     while (head < tail) {
         const size_t i = queue[head++], x = i % columns, y = i / columns;
         const size_t next[4] = {x > 0 ? i - 1 : i, x + 1 < columns ? i + 1 : i, y > 0 ? i - columns : i,
@@ -115,8 +112,8 @@ static void judge_part(plane_chooser *o, size_t first, size_t *queue)
         plane += (double)(cut(o->cells[i].planes[o->cells[i].slot]) + o->noise);
         raw += (double)(cut(o->cells[i].raw) + o->noise);
         for (int k = 0; k < 4; k++) {
-            if (o->cells[next[k]].side != side) continue;
-            o->cells[next[k]].side = 0;
+            if (!o->cells[next[k]].is_before) continue;
+            o->cells[next[k]].is_before = false;
             queue[tail++] = next[k];
         }
     }
@@ -129,9 +126,9 @@ static splat_status leave_planes(plane_chooser *o, splat_error *error)
 {
     size_t *queue = malloc((o->n_cells + 1) * sizeof *queue);
     if (!queue) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells", o->n_cells);
-    for (size_t i = 0; i < o->n_cells; i++) o->cells[i].side = (int8_t)side_of(o, &o->cells[i]);
+    for (size_t i = 0; i < o->n_cells; i++) o->cells[i].is_before = lies_before(o, &o->cells[i]);
     for (size_t i = 0; i < o->n_cells; i++)
-        if (o->cells[i].side) judge_part(o, i, queue);
+        if (o->cells[i].is_before) judge_part(o, i, queue);
     free(queue);
     return SPLAT_OK;
 }

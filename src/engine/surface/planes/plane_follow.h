@@ -14,8 +14,8 @@ typedef struct plane_follow_cell {
     plane_site site;
     uint32_t pixel;    /* UINT32_MAX: none of the segment */
     int slot;          /* labelled; -1 */
-    int8_t side;       /* of its plane, on which the splat's depth lies; work of plane_choose.c */
-    bool is_off;       /* its plane takes what stands before it or behind */
+    bool is_before;    /* the splat's depth lies before its plane; work of plane_choose.c */
+    bool is_off;       /* its plane takes what stands before it */
     bool is_found;     /* by shading */
     float planes[PLANE_CANDIDATES], smooth, raw; /* residuals */
     plane_known known; /* by shading; sigma 0: not known */
