@@ -129,7 +129,7 @@ static void test_strategies(void **state)
     RUN_ERR(0, "lr_final_factor was 0.05, is 1", TRAIN, "-m", "mcmc", "--start_checkpoint", "latest",
             "--strategy", "mcmc", "--cap_max", "450", "--lr_final_factor", "1");
     RUN_ERR(2, "--target_gaussian_count", TRAIN, "-m", "never", "--strategy", "mcmc", "--cap_max", "0");
-    RUN_ERR(2, "--strategy takes one of auto|default|fast|high|classic|mcmc|few", TRAIN, "-m", "never", "--strategy",
+    RUN_ERR(2, "--strategy takes one of default|fast|high|classic|mcmc", TRAIN, "-m", "never", "--strategy",
             "other");
     RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "mcmc");
     assert_non_null(strstr(standard_output, "--strategy mcmc --vram_limit"));
@@ -139,7 +139,7 @@ static void test_strategies(void **state)
     RUN_OUT(0, "Plan for 1277 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--pixels_per_gaussian",
             "8100", "--strategy", "default");
     assert_non_null(strstr(standard_output, "--pixels_per_gaussian 8100 --vram_limit"));
-    RUN_OUT(0, "Plan for 4608 Gaussians", "plan", "-s", "scene", "--device_memory", "16G"); /* 12 photos: few */
+    RUN_OUT(0, "Plan for 66779 Gaussians", "plan", "-s", "scene", "--device_memory", "16G");
     RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "classic");
     RUN_OUT(0, NULL, TRAIN, "-m", "fast", "--strategy", "fast", "--cap_max", "450", "--densify_from_iter", "4",
             "--densification_interval", "5", "--checkpoint_iterations", "30");

@@ -37,7 +37,7 @@ static void test_help(void **state)
         assert_true(longest_line(standard_output) <= 100);
         RUN_OUT(0, "usage: splatsmith ", "help", commands[i]);
     }
-    RUN_OUT(0, "-n, --iterations N                training steps [default: 25000; with --strategy fast 12000,", "train",
+    RUN_OUT(0, "-n, --iterations N                training steps [default: 25000, with --strategy fast 12000,", "train",
             "-h");
     RUN_OUT(0, "[default: 1.6e-06]", "help", "train", "all"); /* the library's own default, as a float prints */
     RUN_ERR(2, "did you mean 'train'", "help", "trian");

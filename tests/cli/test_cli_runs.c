@@ -307,14 +307,14 @@ static void results_of_more_views_stay(void **state)
     assert_int_equal(shell("rm -rf lossy && cp -a tiny lossy"), 0);
     RUN_OUT(0, NULL, "train", "-s", "lossy", "-m", "judged", "-n", "1", "--eval", QUICK);
     RUN_OUT(0, NULL, "eval", "-m", "judged", ON_CPU);
-    assert_true(file_contains("judged/results.json", "\"n_views\": 2\n"));
+    assert_true(file_contains("judged/results.json", "\"n_views\": 2,\n"));
     read_text("judged/results.json", before, sizeof before);
     assert_int_equal(shell("rm lossy/images/$(ls lossy/images | head -n 1)"), 0);
     RUN_ERR(0, "judged/results.json has ours_1 of 2 views, which stays; the results of 1 view are ours_1_1_of_2_views",
             "eval", "-m", "judged", ON_CPU);
     assert_true(file_contains("judged/results.json", strndupa(before, strcspn(before, "}"))));
     assert_true(file_contains("judged/results.json", "\"ours_1_1_of_2_views\": {\n") &&
-                file_contains("judged/results.json", "\"n_views\": 1\n"));
+                file_contains("judged/results.json", "\"n_views\": 1,\n"));
     assert_true(file_contains("judged/per_view.json", "\"ours_1_1_of_2_views\""));
 }
 
