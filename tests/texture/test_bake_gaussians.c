@@ -99,8 +99,8 @@ static void what_is_not_bound_is_refused(void **state)
     splat_mesh mesh = make_sheet(4, NULL), other = make_sheet(4, NULL), larger = make_sheet(5, NULL);
     splat_model *model = bind(context, &mesh, 4);
     refuse(model, &larger, 0, "96 Gaussians is not bound to this mesh of 50 faces");
-    splat_model *many = bind_and_free(context, &mesh, 4, 10);
-    refuse(many, &mesh, 0, "106 Gaussians is not bound to this mesh of 32 faces");
+    splat_model *many = bind_and_free(context, &mesh, 4, 25);
+    refuse(many, &mesh, 0, "121 Gaussians is not bound to this mesh of 32 faces");
     splat_model_destroy(many);
     refuse(model, &mesh, 6, "3 Gaussians a triangle, not 6");
     for (size_t i = 0; i < other.n_vertices; i++) other.vertices[3 * i + 2] += 0.01f; /* a twentieth of an edge */
