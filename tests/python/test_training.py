@@ -141,7 +141,7 @@ class Training(unittest.TestCase):
         self.assertAlmostEqual(trainer.model.mean_opacity, 0.5, places=5)
         as_text = splatsmith.Trainer(fixture.open_scene(image_cache_gb="512M", eval="no"), iterations="3",
                                      target_gaussian_count="0.2K", sh_storage="FLOAT16")
-        self.assertEqual(as_text.model.info.n_gaussians, 200)
+        self.assertEqual(as_text.model.info.n_gaussians, 100)  # half of the cap, to begin with
         mcmc = splatsmith.Trainer(fixture.open_scene(), strategy="mcmc", iterations=3)
         self.assertAlmostEqual(mcmc.model.mean_opacity, 0.5, places=5)  # a default of its own
         for words, options in (("must be from 1 to", {"iterations": 0}), ("cannot be -1", {"seed": -1}),
