@@ -15,14 +15,14 @@ splat_agree_view splat_agree_view_of(const splat_view_map *map)
 }
 
 /* Slots that fit into the memory that may be used. */
-static size_t count_slots(const splat_backend *backend, size_t n_views, size_t slot_bytes, size_t beside)
+static size_t count_slots(const splat_backend *backend, size_t n_views, size_t slot_bytes, size_t other_bytes)
 {
     const size_t limit = backend->memory.limit, reserved = backend->memory.device.reserved;
     size_t room = backend->device_bytes / 4;
     if (limit && reserved > limit) return 0;
     if (limit && (limit - reserved) / 2 < room) room = (limit - reserved) / 2;
-    if (room < beside) return 0;
-    const size_t n = (room - beside) / slot_bytes;
+    if (room < other_bytes) return 0;
+    const size_t n = (room - other_bytes) / slot_bytes;
     return n < n_views ? n : n_views;
 }
 
