@@ -55,10 +55,7 @@ void splat_agree_views_open(splat_agree_views *views, splat_backend *backend, co
 {
     *views = (splat_agree_views){.maps = maps, .threads = threads};
     if (!backend || !backend->device_bytes || maps->n == 0 || most == 0) return;
-    for (size_t i = 0; i < maps->n; i++) {
-        const size_t n = splat_camera_pixels(&maps->views[i].camera);
-        if (n > views->most_pixels) views->most_pixels = n;
-    }
+    views->most_pixels = splat_view_maps_most_pixels(maps);
     views->slot_bytes = (MAPS_BYTES * views->most_pixels + 255) & ~(size_t)255;
     views->backend = backend;
     views->n_slots = count_slots(backend, maps->n, views->slot_bytes,

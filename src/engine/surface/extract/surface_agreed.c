@@ -194,19 +194,9 @@ static splat_status judge_all(judge *j, splat_surface_points *points, splat_erro
     return SPLAT_OK;
 }
 
-static size_t most_pixels(const splat_view_maps *maps)
-{
-    size_t most = 1;
-    for (size_t v = 0; v < maps->n; v++) {
-        const size_t n = splat_camera_pixels(&maps->views[v].camera);
-        if (n > most) most = n;
-    }
-    return most;
-}
-
 static splat_status make_room(judge *j, splat_error *error)
 {
-    const size_t most = most_pixels(j->maps);
+    const size_t most = splat_view_maps_most_pixels(j->maps);
     j->samples = malloc(PIECE * sizeof *j->samples);
     j->valid = malloc(PIECE);
     j->agreements = malloc(PIECE * sizeof *j->agreements);

@@ -3,6 +3,7 @@
 #ifndef SPLAT_SURFACE_EXTRACT_VIEW_MAPS_H
 #define SPLAT_SURFACE_EXTRACT_VIEW_MAPS_H
 
+#include "math/camera.h"
 #include "math/sight.h"
 #include "model/model.h"
 #include "ops/agree/agree.h"
@@ -79,6 +80,17 @@ static inline size_t splat_view_map_pixel(const splat_view_map *map, int x, int 
     x = x < 0 ? 0 : x >= width ? width - 1 : x;
     y = y < 0 ? 0 : y >= height ? height - 1 : y;
     return (size_t)y * (size_t)width + (size_t)x;
+}
+
+/* Pixels of the largest map; at least 1. */
+static inline size_t splat_view_maps_most_pixels(const splat_view_maps *maps)
+{
+    size_t most = 1;
+    for (size_t v = 0; v < maps->n; v++) {
+        const size_t n = splat_camera_pixels(&maps->views[v].camera);
+        if (n > most) most = n;
+    }
+    return most;
 }
 
 #endif
