@@ -1,28 +1,27 @@
 /* The dome: the colour of each direction that the photos share, and the radius on which they share it best. */
 #include "scene/sky_dome.h"
 
-#include "base/select.h"
 #include "math/camera.h"
+#include "scene/sky_gains.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define LEAST_PIXELS 4      /* of a bin in a photo */
-#define LEAST_PHOTOS 4      /* that share a bin's colour */
+#define LEAST_PHOTOS 3      /* that share a bin's colour */
+#define LEAST_VOTERS 4u     /* photos that see a bin plain, so that they can tell */
 #define LEAST_SHARE 0.6f    /* of the photos that see the bin plain */
 #define LEAST_SPREAD 0.1    /* of the extent: between the cameras that share it */
 #define SAME 3.0f           /* levels */
 #define FULL 252            /* levels: the end of the range */
 #define DARKEST 24.0f       /* levels: a darker dome is no sky */
 #define ABOVE 0.1736        /* sine of 10 degrees */
-#define LEAST_FIT 0.4       /* of the plain pixels above that */
+#define LEAST_FIT 0.45      /* of the plain pixels above that */
+#define LEAST_FITTED 0.6    /* with gains, which make walls alike that are not */
 #define LEAST_ABOVE 0.002   /* of all pixels: fewer say nothing */
 #define STRIDE 2            /* of the pixels that choose the radius */
-#define GAIN_ROUNDS 2
-#define POLISH_ROUNDS 8
-#define LEAST_GAIN_BINS 8
-#define LEAST_GAIN 0.02 /* of the fit, by a smaller radius */
+#define LEAST_GAIN 0.02     /* of the fit, by a smaller radius or without gains */
 
 static const double radii[] = {3, 4, 6, 10, 20, 0};
 enum { N_RADII = sizeof radii / sizeof *radii };
@@ -109,6 +108,26 @@ static float difference(const sky_color *a, const sky_color *b)
     return most;
 }
 
+/* The mean of those that are taken. Channels at the end of their range count only where all are: then the brightest. */
+static sky_color mean_of(const sky_color *colors, const bool *taken, size_t n)
+{
+    sky_color mean = {.is_known = 1};
+    for (int k = 0; k < 3; k++) {
+        float sum = 0, most = 0;
+        uint32_t n_open = 0;
+        for (size_t i = 0; i < n; i++) {
+            if (!taken[i]) continue;
+            const bool is_full = colors[i].is_full & 1u << k;
+            most = fmaxf(most, colors[i].rgb[k]);
+            sum += is_full ? 0 : colors[i].rgb[k];
+            n_open += !is_full;
+        }
+        mean.rgb[k] = n_open ? sum / (float)n_open : most;
+        mean.is_full |= (uint8_t)(!n_open << k);
+    }
+    return mean;
+}
+
 bool sky_color_fits(const sky_photo *photo, const uint8_t *rgb, const sky_color *color, float levels)
 {
     const float raw[3] = {rgb[0], rgb[1], rgb[2]};
@@ -118,19 +137,18 @@ bool sky_color_fits(const sky_photo *photo, const uint8_t *rgb, const sky_color 
 
 /* ---------------------------------------------------------------- votes */
 
-/* The colours of the voters, [SKY_BINS][SKY_VOTERS] raw. */
-typedef struct vote {
-    float rgb[3];
-    uint32_t n;
-} vote;
-
 typedef struct election {
-    size_t n, step; /* voters, and photos from one to the next */
-    vote *votes;    /* [n][SKY_BINS] */
+    size_t n, step;    /* voters, and photos from one to the next */
+    sky_vote *votes;       /* [n][SKY_BINS] */
+    uint16_t *n_voters; /* [SKY_BINS] */
 } election;
 
-/* Fills votes[SKY_BINS] of a photo. */
-static void collect_photo(const sky_finder *f, const sky_photo *photo, double radius, vote *votes)
+static bool is_vote(const sky_vote *v)
+{
+    return v->n * STRIDE * STRIDE >= LEAST_PIXELS;
+}
+
+void sky_dome_vote(const sky_finder *f, const sky_photo *photo, double radius, sky_vote *votes)
 {
     int width = photo->camera.width, height = photo->camera.height;
     memset(votes, 0, SKY_BINS * sizeof *votes);
@@ -138,7 +156,7 @@ static void collect_photo(const sky_finder *f, const sky_photo *photo, double ra
         for (int x = 0; x < width; x += STRIDE) {
             size_t pixel = (size_t)y * (size_t)width + (size_t)x;
             if (photo->kind[pixel] == SKY_BUSY) continue;
-            vote *to = &votes[bin_of(f, &photo->camera, pixel, radius)];
+            sky_vote *to = &votes[bin_of(f, &photo->camera, pixel, radius)];
             for (size_t k = 0; k < 3; k++) to->rgb[k] += photo->smooth[3 * pixel + k];
             to->n++;
         }
@@ -150,7 +168,10 @@ static void collect(const sky_finder *f, const election *e, double radius)
 {
 #pragma omp parallel for num_threads(f->threads) schedule(dynamic, 1)
     for (size_t v = 0; v < e->n; v++)
-        collect_photo(f, &f->photos[v * e->step], radius, e->votes + v * SKY_BINS);
+        sky_dome_vote(f, &f->photos[v * e->step], radius, e->votes + v * SKY_BINS);
+    memset(e->n_voters, 0, SKY_BINS * sizeof *e->n_voters);
+    for (size_t v = 0; v < e->n; v++)
+        for (size_t b = 0; b < SKY_BINS; b++) e->n_voters[b] += is_vote(&e->votes[v * SKY_BINS + b]);
 }
 
 /* True if the cameras that share a colour are apart. */
@@ -175,8 +196,8 @@ static sky_color mode_of(const sky_finder *f, const election *e, size_t bin)
     bool shares[SKY_VOTERS];
     size_t n = 0, best = 0, most = 0;
     for (size_t v = 0; v < e->n; v++) {
-        const vote *of = &e->votes[v * SKY_BINS + bin];
-        if (of->n * STRIDE * STRIDE < LEAST_PIXELS) continue;
+        const sky_vote *of = &e->votes[v * SKY_BINS + bin];
+        if (!is_vote(of)) continue;
         colors[n] = color_of(&f->photos[v * e->step], of->rgb);
         voters[n++] = (uint16_t)v;
     }
@@ -189,12 +210,9 @@ static sky_color mode_of(const sky_finder *f, const election *e, size_t bin)
     }
     if (most < LEAST_PHOTOS || (float)most < LEAST_SHARE * (float)n) return mode;
     float light = 0;
-    for (size_t i = 0; i < n; i++) {
-        shares[i] = difference(&colors[best], &colors[i]) <= SAME;
-        for (int k = 0; k < 3 && shares[i]; k++) mode.rgb[k] += colors[i].rgb[k] / (float)most;
-    }
+    for (size_t i = 0; i < n; i++) shares[i] = difference(&colors[best], &colors[i]) <= SAME;
+    mode = mean_of(colors, shares, n);
     for (int k = 0; k < 3; k++) light = fmaxf(light, mode.rgb[k]);
-    mode.is_full = colors[best].is_full;
     mode.is_known = light >= DARKEST && is_spread(f, e, voters, shares, n);
     return mode;
 }
@@ -205,7 +223,8 @@ static void decide(const sky_finder *f, const election *e, sky_color *dome)
     for (size_t b = 0; b < SKY_BINS; b++) dome[b] = mode_of(f, e, b);
 }
 
-/* The share of plain pixels above the horizon that have the colour of their bin. */
+/* The share of plain pixels above the horizon that have the colour of their bin, of those whose bin enough photos see
+ * plain: where fewer look, they can say nothing. */
 static double measure(const sky_finder *f, const election *e, double radius, const sky_color *dome)
 {
     uint64_t n_above = 0, n_fit = 0, n_all = 0;
@@ -218,109 +237,63 @@ static double measure(const sky_finder *f, const election *e, double radius, con
                 size_t pixel = (size_t)y * (size_t)width + (size_t)x;
                 n_all++;
                 if (photo->kind[pixel] != SKY_PLAIN || (f->has_up && sky_elevation(f, photo, pixel) < ABOVE)) continue;
+                const uint16_t bin = bin_of(f, &photo->camera, pixel, radius);
+                if (e->n_voters[bin] < LEAST_VOTERS) continue;
                 n_above++;
-                n_fit += sky_color_fits(photo, photo->smooth + 3 * pixel,
-                                        &dome[bin_of(f, &photo->camera, pixel, radius)], SAME);
+                n_fit += sky_color_fits(photo, photo->smooth + 3 * pixel, &dome[bin], SAME);
             }
     }
     if ((double)n_above < LEAST_ABOVE * (double)n_all) return 0;
     return (double)n_fit / (double)n_above;
 }
 
-/* ---------------------------------------------------------------- gains */
-
-static bool is_high(const sky_finder *f, size_t bin)
-{
-    int axis = (int)(bin / SKY_SIDE / SKY_SIDE) / 2;
-    double d[3];
-    d[axis] = bin / SKY_SIDE / SKY_SIDE % 2 ? -1 : 1;
-    d[(axis + 1) % 3] = 2 * ((double)(bin / SKY_SIDE % SKY_SIDE) + 0.5) / SKY_SIDE - 1;
-    d[(axis + 2) % 3] = 2 * ((double)(bin % SKY_SIDE) + 0.5) / SKY_SIDE - 1;
-    return !f->has_up || d[0] * f->up[0] + d[1] * f->up[1] + d[2] * f->up[2] > 0;
-}
-
-/* The gain of a photo is the median of its brightness to the dome's, over the bins that it sees. values: [SKY_BINS]. */
-static void fit_gain(const sky_finder *f, sky_photo *photo, const vote *votes, float *values)
-{
-    photo->gains_known = 0;
-    for (int k = 0; k < 3; k++) {
-        size_t n = 0;
-        for (size_t b = 0; b < SKY_BINS; b++) {
-            const sky_color *dome = &f->dome[b];
-            bool is_full = votes[b].rgb[k] >= FULL || (dome->is_full & 1u << k);
-            if (votes[b].n && dome->is_known && !is_full && dome->rgb[k] > 0)
-                values[n++] = votes[b].rgb[k] / dome->rgb[k];
-        }
-        if (n < LEAST_GAIN_BINS) continue;
-        photo->gain[k] = splat_select_float(values, n, n / 2);
-        photo->gains_known |= (uint8_t)(1u << k);
-    }
-}
-
-/* A channel that is at the end of its range has the gain of the others. */
-static void complete_gain(sky_photo *photo)
-{
-    float sum = 0;
-    int n = 0;
-    for (int k = 0; k < 3; k++) {
-        bool is_known = photo->gains_known & 1u << k;
-        sum += is_known ? photo->gain[k] : 0;
-        n += is_known;
-    }
-    for (int k = 0; k < 3 && n; k++)
-        if (!(photo->gains_known & 1u << k)) photo->gain[k] = sum / (float)n;
-}
-
-/* Each channel has the mean 1 over the photos that know all three. */
-static void fit_gains(sky_finder *f, const election *e, float *values)
-{
-    double sum[3] = {0}, n = 0;
-    for (size_t v = 0; v < e->n; v++) {
-        sky_photo *photo = &f->photos[v * e->step];
-        fit_gain(f, photo, e->votes + v * SKY_BINS, values);
-        if (photo->gains_known != 7) continue;
-        for (int k = 0; k < 3; k++) sum[k] += (double)photo->gain[k];
-        n++;
-    }
-    for (size_t v = 0; v < e->n; v++) {
-        sky_photo *photo = &f->photos[v * e->step];
-        for (int k = 0; k < 3 && n > 0; k++)
-            if (photo->gains_known & 1u << k) photo->gain[k] *= (float)(n / sum[k]);
-        complete_gain(photo);
-    }
-}
-
-/* The dome as the median of the photos above the horizon, whether they share it or not. values: [SKY_VOTERS]. */
-static void fit_dome(sky_finder *f, const election *e, float *values)
-{
-    for (size_t b = 0; b < SKY_BINS; b++) {
-        sky_color *dome = &f->dome[b];
-        *dome = (sky_color){0};
-        for (int k = 0; k < 3 && is_high(f, b); k++) {
-            size_t n = 0;
-            for (size_t v = 0; v < e->n; v++) {
-                const vote *own = &e->votes[v * SKY_BINS + b];
-                if (own->n && own->rgb[k] < FULL) values[n++] = own->rgb[k] / f->photos[v * e->step].gain[k];
-            }
-            dome->is_known = n >= LEAST_PHOTOS;
-            if (n) dome->rgb[k] = splat_select_float(values, n, n / 2);
-            if (!n) dome->is_full |= (uint8_t)(1u << k);
-        }
-    }
-}
-
-/* Photos that did not vote, by way of the first one's votes, which are of no more use. */
-static void fit_other_gains(sky_finder *f, const election *e, float *values)
-{
-    for (size_t i = 0; i < f->n; i++) {
-        if (i % e->step == 0) continue;
-        collect_photo(f, &f->photos[i], f->radius, e->votes);
-        fit_gain(f, &f->photos[i], e->votes, values);
-        complete_gain(&f->photos[i]);
-    }
-}
-
 /* ---------------------------------------------------------------- the dome */
+
+static size_t next_bin(size_t bin, int axis, int step)
+{
+    const size_t stride = axis ? SKY_SIDE : 1, at = bin / stride % SKY_SIDE;
+    return step < 0 ? (at ? bin - stride : bin) : at + 1 < SKY_SIDE ? bin + stride : bin;
+}
+
+/* The mean of the photos whose colour in a bin is that of a known bin next to it. */
+static sky_color color_beside(const sky_finder *f, const election *e, size_t bin)
+{
+    sky_color colors[LEAST_VOTERS];
+    bool fits[LEAST_VOTERS] = {false}, is_known = false;
+    size_t n = 0;
+    for (size_t v = 0; v < e->n && n < LEAST_VOTERS; v++) {
+        const sky_vote *vote = &e->votes[v * SKY_BINS + bin];
+        if (!is_vote(vote)) continue;
+        colors[n] = color_of(&f->photos[v * e->step], vote->rgb);
+        for (int k = 0; k < 4 && !fits[n]; k++) {
+            const sky_color *next = &f->dome[next_bin(bin, k / 2, k % 2 ? 1 : -1)];
+            fits[n] = next->is_known && difference(&colors[n], next) <= SAME;
+        }
+        is_known = is_known || fits[n++];
+    }
+    sky_color mean = mean_of(colors, fits, n);
+    mean.is_known = is_known;
+    return mean;
+}
+
+/* The sky goes on where too few photos look to share a colour, as long as it is like the sky beside. */
+static void extend(sky_finder *f, const election *e, sky_color *found)
+{
+    for (bool is_changed = true; is_changed;) {
+        is_changed = false;
+#pragma omp parallel for num_threads(f->threads) schedule(dynamic, 64)
+        for (size_t b = 0; b < SKY_BINS; b++) {
+            found[b].is_known = 0;
+            if (!f->dome[b].is_known && e->n_voters[b] && e->n_voters[b] < LEAST_VOTERS)
+                found[b] = color_beside(f, e, b);
+        }
+        for (size_t b = 0; b < SKY_BINS; b++) {
+            if (!found[b].is_known) continue;
+            f->dome[b] = found[b];
+            is_changed = true;
+        }
+    }
+}
 
 static void choose_radius(sky_finder *f, const election *e, sky_color *dome)
 {
@@ -336,28 +309,30 @@ static void choose_radius(sky_finder *f, const election *e, sky_color *dome)
     }
 }
 
-/* Photos as they are; then, without a dome, with gains that fit them to each other. */
-static void find(sky_finder *f, const election *e, float *values)
+/* Photos as they are, then with gains that fit them to each other; those as they are if these fit less. */
+static splat_status find(sky_finder *f, const election *e, sky_color *found, splat_error *error)
 {
     choose_radius(f, e, f->dome);
-    if (f->fit < LEAST_FIT) {
-        collect(f, e, 0);
-        for (int round = 0; round < POLISH_ROUNDS; round++) {
-            fit_dome(f, e, values);
-            fit_gains(f, e, values);
-        }
-        choose_radius(f, e, f->dome);
+    const double plain_fit = f->fit, plain_radius = f->radius;
+    collect(f, e, 0);
+    SPLAT_TRY(sky_gains_find(f, e->votes, e->step, e->n, error));
+    choose_radius(f, e, f->dome);
+    bool is_fitted = f->fit >= LEAST_FITTED;
+    if (plain_fit >= LEAST_FIT && (!is_fitted || plain_fit > f->fit + LEAST_GAIN)) {
+        for (size_t v = 0; v < f->n; v++)
+            for (int k = 0; k < 3; k++) f->photos[v].gain[k] = 1;
+        f->fit = plain_fit;
+        f->radius = plain_radius;
+        is_fitted = true;
+    }
+    if (!is_fitted) {
+        f->fit = 0;
+        return SPLAT_OK;
     }
     collect(f, e, f->radius);
     decide(f, e, f->dome);
-    for (int round = 0; round < GAIN_ROUNDS && f->fit >= LEAST_FIT; round++) {
-        fit_gains(f, e, values);
-        decide(f, e, f->dome);
-    }
-    if (f->fit < LEAST_FIT)
-        f->fit = 0;
-    else
-        fit_other_gains(f, e, values);
+    extend(f, e, found);
+    return SPLAT_OK;
 }
 
 splat_status sky_dome_find(sky_finder *f, splat_error *error)
@@ -367,12 +342,14 @@ splat_status sky_dome_find(sky_finder *f, splat_error *error)
     f->dome = calloc(SKY_BINS, sizeof *f->dome);
     e.votes = malloc(e.n * SKY_BINS * sizeof *e.votes);
     splat_status status = SPLAT_OK;
-    float *values = malloc(SKY_BINS * sizeof *values);
-    if (!f->dome || !e.votes || !values)
+    sky_color *found = malloc(SKY_BINS * sizeof *found);
+    e.n_voters = malloc(SKY_BINS * sizeof *e.n_voters);
+    if (!f->dome || !e.votes || !e.n_voters || !found)
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the colours of directions");
     else
-        find(f, &e, values);
+        status = find(f, &e, found, error);
     free(e.votes);
-    free(values);
+    free(e.n_voters);
+    free(found);
     return status;
 }

@@ -4,6 +4,9 @@
 
 #include "scene/sky_parts.h"
 
+/* Fills votes[SKY_BINS]: what the photo shows on a ball of this radius, 0: at infinity. */
+void sky_dome_vote(const sky_finder *finder, const sky_photo *photo, double radius, sky_vote *votes);
+
 /* Fills dome, radius, fit and gains; the fit is 0 if there is no sky. Errors: MEMORY. */
 splat_status sky_dome_find(sky_finder *finder, splat_error *error);
 /* Fills the bins of all pixels of a photo. Errors: MEMORY. */

@@ -5,7 +5,7 @@
 #include "scene/scene.h"
 #include "scene/sky_masks.h"
 
-#define SKY_SIDE 32 /* bins along a side of the cube map: 2.8 degrees */
+#define SKY_SIDE 64 /* bins along a side of the cube map: 1.4 degrees */
 #define SKY_BINS (6 * SKY_SIDE * SKY_SIDE)
 #define SKY_VOTERS 160 /* photos at most that determine the dome */
 
@@ -25,7 +25,6 @@ typedef struct sky_photo {
     uint16_t *bins;  /* [height][width] of the dome; NULL before sky_dome_look */
     uint8_t *mask;   /* [height][width] 1: sky; NULL before sky_regions_find */
     float gain[3];   /* brightness of the photo, 1 on average */
-    uint8_t gains_known; /* bits of channels that the photo tells */
 } sky_photo;
 
 /* A colour with its channels that are at the end of their range, where it cannot be divided by gains. */
@@ -34,6 +33,12 @@ typedef struct sky_color {
     uint8_t is_full; /* bits of channels */
     uint8_t is_known;
 } sky_color;
+
+/* What a photo shows in a bin: the mean of its plain pixels. */
+typedef struct sky_vote {
+    float rgb[3]; /* levels, with the photo's gain */
+    uint32_t n;   /* pixels */
+} sky_vote;
 
 typedef struct sky_finder {
     splat_scene *scene;

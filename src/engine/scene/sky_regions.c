@@ -15,8 +15,8 @@
 #define SOFT_SAME 6.0f
 #define LEAST_ELEVATION 0.0872 /* sine of 5 degrees, of a region on average */
 #define LEAST_BIN 4u       /* pixels of regions that are sky make their bin sky */
-#define LEAST_TOUCH 0.5    /* of a lower region's pixels lies in such bins */
-#define ROUNDS 4
+#define LEAST_TOUCH 0.15    /* of a lower region's pixels lies in such bins */
+#define ROUNDS 16
 #define GROWTH_SAME 6      /* levels */
 #define GROWTH_SLOPE 12    /* levels over two pixels */
 #define GAP_SAME 4.0f      /* levels */
