@@ -2,6 +2,7 @@
 #include "scene/sky_dome.h"
 
 #include "math/camera.h"
+#include "scene/sky_bins.h"
 #include "scene/sky_gains.h"
 
 #include <math.h>
@@ -18,70 +19,12 @@
 #define DARKEST 24.0f       /* levels: a darker dome is no sky */
 #define ABOVE 0.1736        /* sine of 10 degrees */
 #define LEAST_FIT 0.45      /* of the plain pixels above that */
-#define LEAST_FITTED 0.6    /* with gains, which make walls alike that are not */
+#define LEAST_FITTED 0.6    /* with gains, which can give different walls one colour */
 #define LEAST_ABOVE 0.002   /* of all pixels: fewer say nothing */
-#define STRIDE 2            /* of the pixels that choose the radius */
 #define LEAST_GAIN 0.02     /* of the fit, by a smaller radius or without gains */
 
 static const double radii[] = {3, 4, 6, 10, 20, 0};
 enum { N_RADII = sizeof radii / sizeof *radii };
-
-/* ---------------------------------------------------------------- directions */
-
-static void ray_of(const splat_camera *c, size_t pixel, double ray[3])
-{
-    double x = ((double)(pixel % (size_t)c->width) + 0.5 - (double)c->cx) / (double)c->fx;
-    double y = ((double)(pixel / (size_t)c->width) + 0.5 - (double)c->cy) / (double)c->fy;
-    double inverse = 1 / sqrt(x * x + y * y + 1);
-    for (size_t k = 0; k < 3; k++)
-        ray[k] = inverse * (x * (double)c->rotation[k] + y * (double)c->rotation[3 + k] + (double)c->rotation[6 + k]);
-}
-
-double sky_elevation(const sky_finder *f, const sky_photo *photo, size_t pixel)
-{
-    double ray[3];
-    ray_of(&photo->camera, pixel, ray);
-    return ray[0] * f->up[0] + ray[1] * f->up[1] + ray[2] * f->up[2];
-}
-
-static uint16_t bin_of_direction(const double d[3])
-{
-    int axis = 0;
-    for (int k = 1; k < 3; k++)
-        if (fabs(d[k]) > fabs(d[axis])) axis = k;
-    double inverse = 0.5 * SKY_SIDE / fabs(d[axis]);
-    int at[2];
-    for (int k = 0; k < 2; k++) {
-        int i = (int)(d[(axis + 1 + k) % 3] * inverse + 0.5 * SKY_SIDE);
-        at[k] = i < 0 ? 0 : i >= SKY_SIDE ? SKY_SIDE - 1 : i;
-    }
-    return (uint16_t)(((2 * axis + (d[axis] < 0)) * SKY_SIDE + at[0]) * SKY_SIDE + at[1]);
-}
-
-/* The bin where the ray meets the ball; radius 0: at infinity. */
-static uint16_t bin_of(const sky_finder *f, const splat_camera *c, size_t pixel, double radius)
-{
-    double ray[3], from[3], along = 0, square = -radius * radius;
-    ray_of(c, pixel, ray);
-    if (!(radius > 0)) return bin_of_direction(ray);
-    for (int k = 0; k < 3; k++) {
-        from[k] = (double)c->center[k] - f->center[k];
-        along += from[k] * ray[k];
-        square += from[k] * from[k];
-    }
-    double t = -along + sqrt(fmax(along * along - square, 0));
-    for (int k = 0; k < 3; k++) from[k] += t * ray[k];
-    return bin_of_direction(from);
-}
-
-splat_status sky_dome_look(const sky_finder *f, sky_photo *photo, splat_error *error)
-{
-    size_t n = splat_camera_pixels(&photo->camera);
-    if (!photo->bins) photo->bins = malloc(n * sizeof *photo->bins);
-    if (!photo->bins) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for directions of %zu pixels", n);
-    for (size_t i = 0; i < n; i++) photo->bins[i] = bin_of(f, &photo->camera, i, f->radius);
-    return SPLAT_OK;
-}
 
 /* ---------------------------------------------------------------- colours */
 
@@ -145,30 +88,14 @@ typedef struct election {
 
 static bool is_vote(const sky_vote *v)
 {
-    return v->n * STRIDE * STRIDE >= LEAST_PIXELS;
-}
-
-void sky_dome_vote(const sky_finder *f, const sky_photo *photo, double radius, sky_vote *votes)
-{
-    int width = photo->camera.width, height = photo->camera.height;
-    memset(votes, 0, SKY_BINS * sizeof *votes);
-    for (int y = 0; y < height; y += STRIDE)
-        for (int x = 0; x < width; x += STRIDE) {
-            size_t pixel = (size_t)y * (size_t)width + (size_t)x;
-            if (photo->kind[pixel] == SKY_BUSY) continue;
-            sky_vote *to = &votes[bin_of(f, &photo->camera, pixel, radius)];
-            for (size_t k = 0; k < 3; k++) to->rgb[k] += photo->smooth[3 * pixel + k];
-            to->n++;
-        }
-    for (size_t b = 0; b < SKY_BINS; b++)
-        for (int k = 0; k < 3 && votes[b].n; k++) votes[b].rgb[k] /= (float)votes[b].n;
+    return v->n * SKY_STRIDE * SKY_STRIDE >= LEAST_PIXELS;
 }
 
 static void collect(const sky_finder *f, const election *e, double radius)
 {
 #pragma omp parallel for num_threads(f->threads) schedule(dynamic, 1)
     for (size_t v = 0; v < e->n; v++)
-        sky_dome_vote(f, &f->photos[v * e->step], radius, e->votes + v * SKY_BINS);
+        sky_bins_vote(f, &f->photos[v * e->step], radius, e->votes + v * SKY_BINS);
     memset(e->n_voters, 0, SKY_BINS * sizeof *e->n_voters);
     for (size_t v = 0; v < e->n; v++)
         for (size_t b = 0; b < SKY_BINS; b++) e->n_voters[b] += is_vote(&e->votes[v * SKY_BINS + b]);
@@ -232,12 +159,12 @@ static double measure(const sky_finder *f, const election *e, double radius, con
     for (size_t v = 0; v < e->n; v++) {
         const sky_photo *photo = &f->photos[v * e->step];
         int width = photo->camera.width, height = photo->camera.height;
-        for (int y = 0; y < height; y += STRIDE)
-            for (int x = 0; x < width; x += STRIDE) {
+        for (int y = 0; y < height; y += SKY_STRIDE)
+            for (int x = 0; x < width; x += SKY_STRIDE) {
                 size_t pixel = (size_t)y * (size_t)width + (size_t)x;
                 n_all++;
                 if (photo->kind[pixel] != SKY_PLAIN || (f->has_up && sky_elevation(f, photo, pixel) < ABOVE)) continue;
-                const uint16_t bin = bin_of(f, &photo->camera, pixel, radius);
+                const uint16_t bin = sky_bin_of(f, &photo->camera, pixel, radius);
                 if (e->n_voters[bin] < LEAST_VOTERS) continue;
                 n_above++;
                 n_fit += sky_color_fits(photo, photo->smooth + 3 * pixel, &dome[bin], SAME);
@@ -276,7 +203,7 @@ static sky_color color_beside(const sky_finder *f, const election *e, size_t bin
     return mean;
 }
 
-/* The sky goes on where too few photos look to share a colour, as long as it is like the sky beside. */
+/* The sky goes on where too few photos look to share a colour, as long as it is like the sky next to it. */
 static void extend(sky_finder *f, const election *e, sky_color *found)
 {
     for (bool is_changed = true; is_changed;) {

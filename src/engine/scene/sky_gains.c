@@ -3,7 +3,7 @@
 
 #include "base/select.h"
 #include "scene/dataset_depth_points.h"
-#include "scene/sky_dome.h"
+#include "scene/sky_bins.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -127,7 +127,7 @@ static void solve(ratios *r)
     for (size_t a = 0; a < n; a++) g[a] -= mean;
 }
 
-/* The brightness of things, as medians of the photos that the gains make alike. */
+/* The brightness of things, as medians of the photos, each divided by its gain. */
 static void find_things(ratios *r, float *things, int threads)
 {
 #pragma omp parallel for num_threads(threads) schedule(static)
@@ -193,7 +193,7 @@ static void complete(sky_photo *photo)
 /* The gain of a photo without a vote, by the things. votes: [SKY_BINS], logs: [n_things]. */
 static void follow(const sky_finder *f, const ratios *r, sky_photo *photo, sky_vote *votes, float *logs)
 {
-    sky_dome_vote(f, photo, 0, votes);
+    sky_bins_vote(f, photo, 0, votes);
     for (size_t k = 0; k < 3; k++) {
         float ratio;
         look(f, r, photo, votes, k, logs);

@@ -34,7 +34,7 @@ typedef struct sky_color {
     uint8_t is_known;
 } sky_color;
 
-/* What a photo shows in a bin: the mean of its plain pixels. */
+/* A photo in a bin: the mean of its plain pixels. */
 typedef struct sky_vote {
     float rgb[3]; /* levels, with the photo's gain */
     uint32_t n;   /* pixels */

@@ -2,6 +2,7 @@
 #include "scene/sky_regions.h"
 
 #include "math/camera.h"
+#include "scene/sky_bins.h"
 #include "scene/sky_dome.h"
 
 #include <math.h>
@@ -90,7 +91,7 @@ static splat_status find_regions(const sky_finder *f, sky_photo *photo, region_m
     splat_status status = stack && map->labels && map->regions
                               ? SPLAT_OK
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for regions of %zu pixels", n);
-    if (status == SPLAT_OK) status = sky_dome_look(f, photo, error);
+    if (status == SPLAT_OK) status = sky_bins_look(f, photo, error);
     for (size_t i = 0; i < n && status == SPLAT_OK && map->n < MOST_REGIONS; i++)
         if (!map->labels[i] && photo->kind[i] != SKY_BUSY) label(f, photo, i, map, stack);
     free(stack);

@@ -237,6 +237,7 @@ static splat_status paint(texturing *t, splat_texture_info *info, splat_error *e
     SPLAT_TRY(plan_pages(t, &info->host_bytes, error));
     SPLAT_TRY(splat_bake_pages(&t->bake, &t->atlas, &t->room, t->band_texels, t->pages, t->valid, &counts,
                                error));
+    SPLAT_TRY(splat_bake_go_on(&t->bake, "comparing seams", 0, error));
     SPLAT_TRY(splat_bake_seams(&t->bake, t->pages, &info->seams[0], error));
     info->seams[1] = info->seams[0];
     if (t->options.polish_steps > 0 && t->options.bake == SPLAT_BAKE_PHOTOS) {

@@ -67,10 +67,17 @@ static splat_status write_sky(const char *mesh_path, const splat_dome *dome, spl
     return status;
 }
 
+static splat_status go_on(const texture_work *w, const char *stage, splat_error *error)
+{
+    const splat_texture_options *o = &w->options;
+    if (!o->progress || o->progress(o->progress_user, stage, 0)) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_STOPPED, "stopped while %s", stage);
+}
+
 /* The sky is in level 0 only: engines show all levels at one place, and one sky is enough. */
 static splat_status write_level(const texture_work *w, int level, splat_error *error)
 {
-    splat_status status = SPLAT_OK;
+    splat_status status = go_on(w, "writing", error);
     for (size_t i = 0; i < w->n_paths && status == SPLAT_OK; i++) {
         splat_mesh_write_options format = w->format;
         char *path = level_path(w, i, level), *name = splat_lod_name(w->paths[i], level);
@@ -141,6 +148,7 @@ static splat_status make(texture_work *w, const char *mesh_path, splat_model *mo
                          splat_error *error)
 {
     SPLAT_TRY(check_outputs(w, error));
+    SPLAT_TRY(go_on(w, "reading", error));
     SPLAT_TRY(splat_mesh_read(mesh_path, &w->mesh, error));
     SPLAT_TRY(check_memory(w, error));
     SPLAT_TRY(read_sky(&w->options, &w->format.sky, error));

@@ -5,60 +5,10 @@
 #include "base/plural.h"
 #include "report/number_name.h"
 #include "stage/folder.h"
-#include "stage/progress.h"
+#include "stage/part_times.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define MAX_STAGES 16
-
-/* The progress line, and the seconds of every stage so far; stages that come again go on. */
-typedef struct stage_times {
-    splat_counter counter;
-    struct {
-        const char *name; /* borrowed: of a progress function */
-        double seconds;
-    } stages[MAX_STAGES];
-    size_t n, current; /* current: MAX_STAGES: none yet */
-    double since;
-} stage_times;
-
-static stage_times stage_times_start(const splat_talk *talk, const char *what)
-{
-    const splat_counter counter = splat_counter_start(talk, what, 0);
-    return (stage_times){.counter = counter, .current = MAX_STAGES, .since = splat_seconds()};
-}
-
-/* A stage begins, or with NULL the last one ends. */
-static void stage_times_turn(stage_times *t, const char *name)
-{
-    double now = splat_seconds();
-    size_t i = 0;
-    if (t->current < t->n) t->stages[t->current].seconds += now - t->since;
-    t->since = now;
-    while (name && i < t->n && strcmp(t->stages[i].name, name) != 0) i++;
-    if (name && i == t->n && t->n < MAX_STAGES) t->stages[t->n++].name = name;
-    t->current = name ? i : MAX_STAGES;
-}
-
-static bool tell(void *user, const char *stage, double fraction)
-{
-    stage_times *t = user;
-    if (t->current >= t->n || strcmp(t->stages[t->current].name, stage) != 0) stage_times_turn(t, stage);
-    return splat_counter_show(&t->counter, stage, fraction);
-}
-
-/* ": looking for surface 1.2 s, looking for planes 2.0 s", in the order of their beginnings; short ones left out. */
-static void stage_times_write(stage_times *t, char *text, size_t size)
-{
-    size_t used = 0;
-    stage_times_turn(t, NULL);
-    text[0] = 0;
-    for (size_t i = 0; i < t->n && used < size; i++)
-        if (t->stages[i].seconds >= 0.05)
-            used += (size_t)snprintf(text + used, size - used, "%s%s %.1f s", used ? ", " : ": ", t->stages[i].name,
-                                     t->stages[i].seconds);
-}
 
 /* "x,y,z" or "(x,y,z)", as SuGaR takes its boxes. */
 static splat_status read_corner(const char *option, const char *text, double corner[3], splat_error *error)
@@ -355,8 +305,8 @@ splat_status splat_stage_remove_floaters(splat_session *session, const splat_lin
     splat_mesh_extract_options options = chosen ? *chosen : *line->mesh;
     splat_model_info info;
     size_t n_removed;
-    stage_times times = stage_times_start(line->talk, "floaters");
-    options.progress = tell;
+    splat_part_times times = splat_part_times_start(line->talk, "floaters");
+    options.progress = splat_part_times_tell;
     options.progress_user = &times;
     splat_model_get_info(session->model, &info);
     SPLAT_TRY(splat_model_remove_floaters(session->scene, session->model, &options, &n_removed, error));
@@ -390,16 +340,16 @@ static splat_status extract(splat_session *session, const splat_line *line, cons
     splat_mesh_extract_options options = *chosen;
     splat_mesh_extract_info info[SPLAT_MESH_LEVELS];
     char time_text[32], parts_text[512];
-    stage_times times = stage_times_start(line->talk, "mesh");
+    splat_part_times times = splat_part_times_start(line->talk, "mesh");
     double begin = splat_seconds();
-    options.progress = tell;
+    options.progress = splat_part_times_tell;
     options.progress_user = &times;
     SPLAT_TRY(splat_mesh_extract(session->context, session->scene, session->model, &options,
                                  (const char *const *)paths->path, paths->n_each, info, error));
     for (size_t i = 0; i < splat_mesh_extract_count(&options); i++) say_mesh(line->talk, &info[i], paths, i);
     warn(line->talk, &info[0]);
     SPLAT_TRY(write_results(line, &info[0], error));
-    stage_times_write(&times, parts_text, sizeof parts_text);
+    splat_part_times_write(&times, parts_text, sizeof parts_text);
     splat_say(line->talk, "in %s%s", splat_duration(splat_seconds() - begin, time_text), parts_text);
     return SPLAT_OK;
 }

@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "base/plural.h"
 #include "stage/folder.h"
-#include "stage/progress.h"
+#include "stage/part_times.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,11 +19,6 @@ typedef struct texture_paths {
     size_t n;
     bool is_folder; /* -m is one */
 } texture_paths;
-
-static bool tell(void *user, const char *stage, double fraction)
-{
-    return splat_counter_show(user, stage, fraction);
-}
 
 static splat_status find_mesh(const splat_line *line, texture_paths *paths, splat_error *error)
 {
@@ -109,17 +104,18 @@ static splat_status make(splat_session *session, const splat_line *line, const t
 {
     splat_texture_options options = *line->texture;
     splat_texture_info info;
-    char time_text[32], sky[SPLAT_STAGE_PATH];
-    splat_counter counter = splat_counter_start(line->talk, "texture", 0);
+    char time_text[32], parts_text[512], sky[SPLAT_STAGE_PATH];
+    splat_part_times times = splat_part_times_start(line->talk, "texture");
     double begin = splat_seconds();
     options.max_host_bytes = (uint64_t)(line->surface->max_host_memory * SPLAT_GIB);
     if (find_sky(session, paths->mesh, sky)) options.sky = sky;
-    options.progress = tell;
-    options.progress_user = &counter;
+    options.progress = splat_part_times_tell;
+    options.progress_user = &times;
     SPLAT_TRY(splat_texture_make(session->context, session->scene, paths->mesh, session->model, &options,
                                  paths->outputs, paths->n, &info, error));
     say_texture(line->talk, &options, &info, paths);
-    splat_say(line->talk, "in %s", splat_duration(splat_seconds() - begin, time_text));
+    splat_part_times_write(&times, parts_text, sizeof parts_text);
+    splat_say(line->talk, "in %s%s", splat_duration(splat_seconds() - begin, time_text), parts_text);
     return SPLAT_OK;
 }
 
