@@ -2,6 +2,7 @@
 #include "surface/planes/plane_choose.h"
 
 #include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_round.h"
 #include "surface/planes/plane_votes.h"
 
 #include "math/camera.h"
@@ -361,6 +362,11 @@ int plane_choice_at(const splat_camera *camera, const plane_view *view, size_t p
     int x = (int)(pixel % (size_t)camera->width), y = (int)(pixel / (size_t)camera->width);
     size_t i = (size_t)((x - s->left) / s->step), j = (size_t)((y - s->top) / s->step);
     int choice = surface->choices[j * (s->width - 1) + i];
+    if (choice >= PLANE_CHOICE_ROUND) {
+        const int number = choice - PLANE_CHOICE_ROUND;
+        return plane_round_slant(camera, &view->rounds->all[number / 2], (float)x + 0.5f, (float)y + 0.5f, number % 2,
+                                 slant) ? PLANE_CHOICE_SMOOTH : PLANE_CHOICE_SPLAT;
+    }
     if (choice >= PLANE_CHOICE_SMOOTH && !plane_smooth_at(s, (float)x + 0.5f, (float)y + 0.5f, slant))
         return PLANE_CHOICE_KEEP;
     if (choice < PLANE_CANDIDATES) *plane = surface->planes[choice];

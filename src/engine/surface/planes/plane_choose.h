@@ -7,8 +7,14 @@
 
 /* The choice of a cell of a segment: the plane with this number; KEEP: as it is labelled; SMOOTH: the smooth surface,
  * where the photos tell it; GUESS: the same, where only what is around tells it; SPLAT: the
- * splat's depth instead of the plane. */
-enum { PLANE_CHOICE_KEEP = PLANE_CANDIDATES, PLANE_CHOICE_SMOOTH, PLANE_CHOICE_GUESS, PLANE_CHOICE_SPLAT };
+ * splat's depth instead of the plane; from ROUND on: the nearer and the farther sheet of each round surface. */
+enum {
+    PLANE_CHOICE_KEEP = PLANE_CANDIDATES,
+    PLANE_CHOICE_SMOOTH,
+    PLANE_CHOICE_GUESS,
+    PLANE_CHOICE_SPLAT,
+    PLANE_CHOICE_ROUND
+};
 
 /* The choices about a segment; cells are those between the nodes of `smooth`. */
 struct plane_surface {
@@ -22,7 +28,7 @@ splat_status plane_choose(const plane_shade *shade, const plane_global *planes, 
                           uint32_t number, splat_error *error);
 void plane_surfaces_free(plane_view *view);
 /* Returns what a pixel of a segment shows: PLANE_CHOICE_KEEP, a smooth surface, which is *slant, or else the plane
- * *plane. */
+ * *plane. A round surface is returned as PLANE_CHOICE_SMOOTH. */
 int plane_choice_at(const splat_camera *camera, const plane_view *view, size_t pixel, plane_slant *slant,
                     uint16_t *plane);
 

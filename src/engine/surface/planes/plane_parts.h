@@ -85,6 +85,7 @@ typedef struct plane_edge {
 } plane_edge;
 
 typedef struct plane_surface plane_surface;
+typedef struct plane_rounds plane_rounds;
 
 #define PLANE_BOUND 64u /* seeds of a ball */
 
@@ -96,6 +97,7 @@ typedef struct plane_view {
     plane_hypothesis *hypotheses;
     plane_edge *edges;
     plane_surface *surfaces; /* [n_segments] plane_choose.c */
+    const plane_rounds *rounds; /* borrowed: of the scene; NULL: not looked for */
     uint16_t *shade; /* [4][shade_height][shade_width] the photo, low-passed: what is compared, then its channels */
     int shade_width, shade_height, shade_side; /* side: of its pixels, in pixels of the map */
     uint32_t n_segments, n_seeds, n_hypotheses, n_edges;

@@ -16,6 +16,8 @@
 #include "surface/planes/plane_merge.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_pool.h"
+#include "surface/planes/plane_rounds.h"
+#include "surface/planes/plane_rounds_choose.h"
 #include "surface/planes/plane_seeds.h"
 #include "surface/planes/plane_segments.h"
 #include "surface/planes/plane_shade.h"
@@ -41,6 +43,7 @@ typedef struct finder {
     size_t n_planes;
     int threads;
     plane_votes votes;
+    plane_rounds rounds;
     const plane_shade *shade;
     float noise;            /* of the photos on a surface that is right, in levels */
     size_t part;            /* every so many-th view chooses */
@@ -239,6 +242,22 @@ static splat_status choose_all(finder *f, splat_error *error)
     return choose_part(f, 1, error);
 }
 
+static splat_status choose_round(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)work;
+    return plane_rounds_choose(f->shade, &f->rounds, f->noise, (uint32_t)number, error);
+}
+
+/* Round surfaces take what they explain. */
+static splat_status look_for_rounds(finder *f, splat_error *error)
+{
+    const plane_shade shade = {f->maps, f->views};
+    f->shade = &shade;
+    SPLAT_TRY(plane_rounds_find(&shade, f->planes, f->n_planes, f->noise, f->options->seed, f->threads, &f->rounds,
+                                error));
+    return for_views(f, choose_round, error);
+}
+
 /* ---------------------------------------------------------------- what the first planes say of the others */
 
 static splat_status settle(finder *f, size_t number, plane_work *work, splat_error *error)
@@ -320,6 +339,7 @@ static splat_status find(finder *f, splat_error *error)
     }
     SPLAT_TRY(plane_creases_refine(f->maps, f->views, f->planes, f->n_planes, error));
     SPLAT_TRY(choose_all(f, error));
+    SPLAT_TRY(look_for_rounds(f, error));
     return for_views(f, write, error);
 }
 

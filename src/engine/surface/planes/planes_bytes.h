@@ -13,6 +13,7 @@
 #define PLANE_VIEW_PLACES 512u     /* most places of a view that tell the noise */
 #define PLANE_MOST_PLACES 65536u   /* about, of all views, that tell gains */
 #define PLANE_PLACES_BYTES (512u * PLANE_MOST_PLACES) /* levels of all of them, and their weights */
+#define PLANE_ROUND_BYTES 8388608u /* of places on round surfaces, and pairs of them */
 #define PLANE_CHOOSE_BYTES 2097152u /* of the cells of a segment, and their costs at all depths */
 #define PLANE_REFINE_BYTES (112u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
@@ -22,7 +23,7 @@ static inline uint64_t splat_planes_bytes(uint64_t n_views, uint64_t n_pixels, u
 {
     uint64_t cells = (uint64_t)PLANE_MAX_PLANES * (PLANE_CELLS + 1) * (PLANE_CELLS + 1);
     return n_pixels * 6 + n_views * (65536 + PLANE_SHADE_BYTES) + 4 * cells + PLANE_REFINE_BYTES +
-           PLANE_PLACES_BYTES +
+           PLANE_PLACES_BYTES + PLANE_ROUND_BYTES +
            (uint64_t)threads * (largest * PLANE_WORK_PIXEL_BYTES + cells + PLANE_POOL_BYTES + PLANE_CHOOSE_BYTES);
 }
 

@@ -1,0 +1,171 @@
+/* The geometry of cylinders and balls. */
+#include "surface/planes/plane_round.h"
+
+#include "math/camera.h"
+
+#include <math.h>
+#include <string.h>
+
+#define LEAST_BEND 0.1   /* sine of the angle between the normals of two places that determine a surface */
+#define LIKE 0.15         /* of the radius, and */
+#define LIKE_COSINE 0.98
+#define MOST_UNEQUAL 0.3 /* of the radius: the difference of the radii that the two places tell */
+
+static double dot(const double a[3], const double b[3])
+{
+    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+}
+
+bool plane_round_is_ball(const plane_round *r)
+{
+    return dot(r->axis, r->axis) < 0.5;
+}
+
+/* Without the part along the axis. */
+static void across(const plane_round *r, double v[3])
+{
+    const double along = dot(v, r->axis);
+    for (int k = 0; k < 3; k++) v[k] -= along * r->axis[k];
+}
+
+double plane_round_distance(const plane_round *r, const float position[3], double outward[3])
+{
+    for (int k = 0; k < 3; k++) outward[k] = (double)position[k] - r->center[k];
+    across(r, outward);
+    const double length = sqrt(dot(outward, outward));
+    for (int k = 0; k < 3 && length > 0; k++) outward[k] /= length;
+    return length - r->radius;
+}
+
+/* Lines from two places along their normals pass nearest to each other at a + s n and b + t m. */
+static bool meet(const double a[3], const double n[3], const double b[3], const double m[3], double *s, double *t)
+{
+    double d[3];
+    const double nn = dot(n, n), mm = dot(m, m), nm = dot(n, m), det = nn * mm - nm * nm;
+    if (!(det > LEAST_BEND * LEAST_BEND * nn * mm)) return false;
+    for (int k = 0; k < 3; k++) d[k] = b[k] - a[k];
+    *s = (dot(d, n) * mm - dot(d, m) * nm) / det;
+    *t = (dot(d, n) * nm - dot(d, m) * nn) / det;
+    return *s * *t > 0 && fabs(fabs(*s) - fabs(*t)) < MOST_UNEQUAL * fmax(fabs(*s), fabs(*t));
+}
+
+bool plane_round_of_two(const plane_round_place *a, const plane_round_place *b, bool ball, plane_round *r)
+{
+    double p[2][3], n[2][3], s, t;
+    const plane_round_place *places[2] = {a, b};
+    *r = (plane_round){.radius = 0};
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < 3; k++) {
+            p[i][k] = (double)places[i]->position[k];
+            n[i][k] = (double)places[i]->normal[k];
+        }
+    if (!ball) {
+        double length = 0;
+        for (int k = 0; k < 3; k++)
+            r->axis[k] = n[0][(k + 1) % 3] * n[1][(k + 2) % 3] - n[0][(k + 2) % 3] * n[1][(k + 1) % 3];
+        length = sqrt(dot(r->axis, r->axis));
+        if (!(length > LEAST_BEND)) return false;
+        for (int k = 0; k < 3; k++) r->axis[k] /= length;
+        /* the second place in the plane across the axis through the first */
+        double d[3];
+        for (int k = 0; k < 3; k++) d[k] = p[1][k] - p[0][k];
+        const double along = dot(d, r->axis);
+        for (int k = 0; k < 3; k++) p[1][k] -= along * r->axis[k];
+    }
+    if (!meet(p[0], n[0], p[1], n[1], &s, &t)) return false;
+    for (int k = 0; k < 3; k++) r->center[k] = 0.5 * (p[0][k] + s * n[0][k] + p[1][k] + t * n[1][k]);
+    r->radius = 0.5 * (fabs(s) + fabs(t));
+    return true;
+}
+
+bool plane_round_slant(const splat_camera *c, const plane_round *r, float x, float y, bool is_far, plane_slant *slant)
+{
+    double ray[3], from[3], v[3], towards = 0;
+    plane_fit fit = {.offset = 0};
+    plane_ray(c, (double)x, (double)y, ray);
+    for (int k = 0; k < 3; k++) {
+        from[k] = (double)c->center[k] - r->center[k];
+        v[k] = ray[k];
+    }
+    across(r, from);
+    across(r, v);
+    const double a = dot(v, v), b = dot(from, v), root = b * b - a * (dot(from, from) - r->radius * r->radius);
+    if (!(a > 1e-12 && root > 0)) return false;
+    const double z = (-b + (is_far ? sqrt(root) : -sqrt(root))) / a;
+    if (!(z > 1e-6 && z < 1e9)) return false;
+    for (int k = 0; k < 3; k++) {
+        fit.normal[k] = (from[k] + z * v[k]) / r->radius;
+        towards -= fit.normal[k] * ray[k];
+    }
+    for (int k = 0; k < 3; k++) {
+        if (towards < 0) fit.normal[k] = -fit.normal[k];
+        fit.offset += fit.normal[k] * ((double)c->center[k] + z * ray[k]);
+    }
+    return plane_shade_slant(c, &fit, x, y, slant);
+}
+
+int plane_round_unknowns(const plane_round *r)
+{
+    return plane_round_is_ball(r) ? (r->is_fixed ? 1 : 4) : r->is_fixed ? 3 : 5;
+}
+
+plane_round plane_round_moved(const plane_round *r, const double u[PLANE_ROUND_UNKNOWNS], double length)
+{
+    plane_round moved = *r;
+    moved.radius = fmax(r->radius + length * u[0], 1e-9);
+    if (plane_round_is_ball(r)) {
+        for (int k = 0; k < 3; k++) moved.center[k] += length * u[1 + k];
+        return moved;
+    }
+    int least = 0;
+    double e[2][3] = {{0}}, size = 0;
+    for (int k = 1; k < 3; k++)
+        if (fabs(r->axis[k]) < fabs(r->axis[least])) least = k;
+    e[0][least] = 1;
+    across(r, e[0]);
+    size = sqrt(dot(e[0], e[0]));
+    for (int k = 0; k < 3; k++) e[0][k] /= size;
+    for (int k = 0; k < 3; k++)
+        e[1][k] = r->axis[(k + 1) % 3] * e[0][(k + 2) % 3] - r->axis[(k + 2) % 3] * e[0][(k + 1) % 3];
+    for (int k = 0; k < 3; k++) {
+        moved.center[k] += length * (u[1] * e[0][k] + u[2] * e[1][k]);
+        moved.axis[k] += u[3] * e[0][k] + u[4] * e[1][k];
+    }
+    size = sqrt(dot(moved.axis, moved.axis));
+    for (int k = 0; k < 3; k++) moved.axis[k] /= size;
+    return moved;
+}
+
+bool plane_round_is_like(const plane_round *a, const plane_round *b)
+{
+    double d[3];
+    const bool is_ball = plane_round_is_ball(b);
+    for (int k = 0; k < 3; k++) d[k] = a->center[k] - b->center[k];
+    across(b, d);
+    return plane_round_is_ball(a) == is_ball && fabs(a->radius - b->radius) < LIKE * b->radius &&
+           dot(d, d) < LIKE * LIKE * b->radius * b->radius && (is_ball || fabs(dot(a->axis, b->axis)) > LIKE_COSINE);
+}
+
+static bool is_in_box(const plane_round *r, const float position[3])
+{
+    for (int k = 0; k < 3; k++)
+        if (position[k] < r->low[k] || position[k] > r->high[k]) return false;
+    return true;
+}
+
+bool plane_round_nearest(const splat_camera *c, const plane_round *r, float x, float y, float q, float most,
+                         bool *is_far, plane_slant *slant)
+{
+    bool is_found = false;
+    for (int far = 0; far < 2; far++) {
+        plane_slant own;
+        float position[3];
+        if (!plane_round_slant(c, r, x, y, far, &own) || !(fabsf(own.q - q) < most * q)) continue;
+        splat_camera_unproject(c, x, y, 1 / own.q, position);
+        if (!is_in_box(r, position) || (is_found && fabsf(own.q - q) >= fabsf(slant->q - q))) continue;
+        *slant = own;
+        *is_far = far;
+        is_found = true;
+    }
+    return is_found;
+}

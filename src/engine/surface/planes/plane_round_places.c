@@ -1,0 +1,98 @@
+/* Places without a plane, on a grid of every picture. */
+#include "surface/planes/plane_round_places.h"
+
+#include "surface/planes/plane_choose.h"
+#include "surface/planes/plane_parts.h"
+
+#include "math/camera.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define STEP 3              /* pixels of the small photo between places */
+#define MOST_PLACES 60000u
+#define NEAR 0.12           /* of the depth: places of a surface lie so near, as plain places are that far off */
+#define LEAST_COSINE 0.85   /* of the angle between the normals of both */
+
+/* The surface at a pixel without a plane: smooth, or the splat's. */
+bool plane_round_slant_now(const plane_shade *shade, uint32_t v, size_t pixel, plane_slant *slant)
+{
+    const splat_view_map *map = &shade->maps->views[v];
+    const plane_view *view = &shade->views[v];
+    const uint32_t label = view->labels[pixel];
+    uint16_t plane;
+    const int choice = view->surfaces ? plane_choice_at(&map->camera, view, pixel, slant, &plane) : PLANE_CHOICE_KEEP;
+    if (choice < PLANE_CHOICE_KEEP) return false;
+    if (choice == PLANE_CHOICE_SMOOTH || choice == PLANE_CHOICE_GUESS) return true;
+    if (choice == PLANE_CHOICE_KEEP && label >> PLANE_LABEL_SHIFT) return false;
+    return plane_shade_slant_of_map(map, pixel, slant);
+}
+
+static uint32_t take(const plane_shade *shade, uint32_t v, int step, plane_round_place *places)
+{
+    const splat_camera *c = &shade->maps->views[v].camera;
+    const plane_view *view = &shade->views[v];
+    uint32_t n = 0;
+    for (int y = step / 2; y < c->height; y += step)
+        for (int x = step / 2; x < c->width; x += step) {
+            const size_t pixel = (size_t)y * (size_t)c->width + (size_t)x;
+            const uint32_t segment = view->labels[pixel] & PLANE_LABEL_SEGMENT;
+            plane_slant slant;
+            if (!segment || !plane_round_slant_now(shade, v, pixel, &slant) || !(slant.q > 0)) continue;
+            plane_round_place *place = &places[n++];
+            *place = (plane_round_place){.depth = 1 / slant.q, .x = (float)x + 0.5f, .y = (float)y + 0.5f, .view = v,
+                                         .segment = segment - 1};
+            splat_camera_unproject(c, place->x, place->y, place->depth, place->position);
+            plane_shade_normal(c, &slant, place->x, place->y, place->normal);
+        }
+    return n;
+}
+
+bool plane_round_places_take(plane_round_places *s)
+{
+    const size_t n_views = s->shade->maps->n;
+    size_t n_pixels = 0, room = 0;
+    int step = STEP;
+    for (size_t v = 0; v < n_views; v++)
+        n_pixels += (size_t)s->shade->views[v].shade_width * (size_t)s->shade->views[v].shade_height;
+    while (n_pixels / (size_t)(step * step) > MOST_PLACES) step++;
+    size_t *starts = malloc((n_views + 1) * sizeof *starts);
+    s->first = calloc(n_views + 1, sizeof *s->first);
+    for (size_t v = 0; v < n_views && starts; v++) {
+        const splat_camera *c = &s->shade->maps->views[v].camera;
+        const int pixels = step * s->shade->views[v].shade_side;
+        starts[v] = room;
+        room += (size_t)(c->width / pixels + 1) * (size_t)(c->height / pixels + 1);
+    }
+    s->places = malloc((room + 1) * sizeof *s->places);
+    s->is_taken = calloc(room + 1, 1);
+    const bool ok = starts && s->first && s->places && s->is_taken;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
+    for (size_t v = 0; v < (ok ? n_views : 0); v++)
+        s->first[v + 1] = take(s->shade, (uint32_t)v, step * s->shade->views[v].shade_side, s->places + starts[v]);
+    for (size_t v = 0; v < n_views && ok; v++) {
+        memmove(s->places + s->n, s->places + starts[v], s->first[v + 1] * sizeof *s->places);
+        s->n += s->first[v + 1];
+        s->first[v + 1] = s->n;
+    }
+    free(starts);
+    return ok;
+}
+
+/* +1: the place lies on the surface, seen from outside; -1: from inside; 0: it does not. */
+int plane_round_side(const plane_round *round, const plane_round_place *place)
+{
+    double outward[3], facing = 0;
+    const double d = plane_round_distance(round, place->position, outward);
+    if (!(fabs(d) < NEAR * (double)place->depth)) return 0;
+    for (int k = 0; k < 3; k++) facing += outward[k] * (double)place->normal[k];
+    return facing > LEAST_COSINE ? 1 : facing < -LEAST_COSINE ? -1 : 0;
+}
+
+void plane_round_places_free(plane_round_places *s)
+{
+    free(s->places);
+    free(s->is_taken);
+    free(s->first);
+}

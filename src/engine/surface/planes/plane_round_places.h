@@ -1,0 +1,29 @@
+/* Places of all views on plain surfaces without a plane. */
+#ifndef SPLAT_SURFACE_PLANE_ROUND_PLACES_H
+#define SPLAT_SURFACE_PLANE_ROUND_PLACES_H
+
+#include "surface/planes/plane_round.h"
+
+/* The places, and what the search for round surfaces needs of the scene. */
+typedef struct plane_round_places {
+    const plane_shade *shade;
+    const plane_global *planes; /* [n_planes] */
+    size_t n_planes;
+    plane_round_place *places;  /* [n] by views */
+    uint8_t *is_taken;          /* [n] */
+    uint32_t n, *first;         /* first: [views + 1] place of each view */
+    float noise;                /* plane_gains_noise */
+    uint64_t seed;
+    int threads;
+} plane_round_places;
+
+/* Fills places, is_taken, n and first. False: memory is exhausted. The caller frees them in either case. */
+bool plane_round_places_take(plane_round_places *places);
+void plane_round_places_free(plane_round_places *places);
+/* The surface of a view at a pixel without a plane: a smooth or round one, or the splat's. False: there is a plane, or
+ * nothing. */
+bool plane_round_slant_now(const plane_shade *shade, uint32_t view, size_t pixel, plane_slant *slant);
+/* +1: the place lies on the surface and is seen from outside; -1: from inside; 0: it does not lie on it. */
+int plane_round_side(const plane_round *round, const plane_round_place *place);
+
+#endif

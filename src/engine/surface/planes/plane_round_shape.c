@@ -1,0 +1,324 @@
+/* The places, rims and sites of a surface, its fits, and the judgement of the photos. */
+#include "surface/planes/plane_round_shape.h"
+
+#include "surface/planes/plane_parts.h"
+
+#include "math/camera.h"
+#include "math/symmetric3.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_PLACES 80u    /* of a surface */
+#define LEAST_VIEWS 3u      /* that show it */
+#define MOVED 0.02          /* of the depth */
+#define SHARP 1.3           /* photos alone tell a surface, or rims, of which */
+#define MOSTLY_RIGHT 0.4    /* lie on it */
+#define LEAST_ARC 0.94      /* cosine: half of the arc of a surface is 20 degrees at least */
+#define SITES 400u          /* places whose shading fits a surface */
+#define RIMS 1000u          /* seeds of rims that do */
+#define RIM_NEAR 0.25       /* of the depth: rims that are farther off say nothing */
+#define LEAST_RIGHT 0.12    /* part of the rims that lies on a surface worth a look */
+#define SIMPLEX_STEPS 160   /* of the descent to the least cost, and how often it begins */
+#define SIMPLEX_STARTS 3
+#define FIRST_STEP 0.02     /* of the depth, and radians */
+#define LONG 1.5            /* radii: rims of longer cylinders tell the axis */
+#define STRAIGHT_WORTH 0.85 /* of the rims that lie on the cylinder as it was */
+#define FLAT_RIM 0.1        /* of the radius */
+
+/* Places that cylinders took may belong to the ball between them. */
+static bool is_free(const plane_round_fitter *f, uint32_t place)
+{
+    return !f->s->is_taken[place] || (f->round.is_fixed && plane_round_is_ball(&f->round));
+}
+
+/* The free places on the surface, on the side that more show. False: too few. */
+static bool gather(plane_round_fitter *f)
+{
+    uint32_t n[2] = {0}, n_views = 0, last = UINT32_MAX;
+    for (uint32_t i = 0; i < f->s->n; i++) {
+        const int side = is_free(f, i) ? plane_round_side(&f->round, &f->s->places[i]) : 0;
+        if (side) n[side > 0]++;
+    }
+    const int side = n[1] > n[0] ? 1 : -1;
+    f->n = 0;
+    f->length = 0;
+    for (uint32_t i = 0; i < f->s->n; i++) {
+        const plane_round_place *p = &f->s->places[i];
+        if (!is_free(f, i) || plane_round_side(&f->round, p) != side) continue;
+        f->inliers[f->n++] = i;
+        f->length += (double)p->depth;
+        n_views += p->view != last;
+        last = p->view;
+    }
+    f->length /= f->n ? f->n : 1;
+    return f->n >= LEAST_PLACES && n_views >= LEAST_VIEWS;
+}
+
+/* Half of the arc that the places span is 20 degrees or more: a tenth of them lies that far from their middle. */
+static bool is_bent(const plane_round_fitter *f)
+{
+    double sum[3] = {0}, length = 0, outward[3];
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < f->n; i++) {
+        plane_round_distance(&f->round, f->s->places[f->inliers[i]].position, outward);
+        for (int k = 0; k < 3; k++) sum[k] += outward[k];
+    }
+    for (int k = 0; k < 3; k++) length += sum[k] * sum[k];
+    length = sqrt(length);
+    for (uint32_t i = 0; i < f->n; i++) {
+        double cosine = 0;
+        plane_round_distance(&f->round, f->s->places[f->inliers[i]].position, outward);
+        for (int k = 0; k < 3; k++) cosine += outward[k] * sum[k] / length;
+        n += cosine < LEAST_ARC;
+    }
+    return 10 * n > f->n;
+}
+
+/* The sheet of the surface that is nearest to a place of a view. False: none. */
+static bool sheet_of(const splat_camera *c, const plane_round *round, const plane_round_place *p, bool *is_far,
+                     plane_slant *slant)
+{
+    plane_slant far;
+    const bool has_near = plane_round_slant(c, round, p->x, p->y, false, slant);
+    const bool has_far = plane_round_slant(c, round, p->x, p->y, true, &far);
+    const float q = 1 / p->depth;
+    *is_far = has_far && (!has_near || fabsf(far.q - q) < fabsf(slant->q - q));
+    if (*is_far) *slant = far;
+    return has_near || has_far;
+}
+
+/* Sites of some of the places, with the views that see the surface there. */
+static void look(plane_round_fitter *f)
+{
+    const plane_shade *shade = f->s->shade;
+    const uint32_t stride = f->n / SITES + 1;
+    f->n_sites = 0;
+    for (uint32_t i = 0; i < f->n; i += stride) {
+        const plane_round_place *p = &f->s->places[f->inliers[i]];
+        plane_site *site = &f->sites[f->n_sites];
+        plane_slant slant;
+        if (!sheet_of(&shade->maps->views[p->view].camera, &f->round, p, &f->is_far[f->n_sites], &slant)) continue;
+        *site = (plane_site){.view = p->view, .x = p->x, .y = p->y};
+        plane_shade_look(shade, &slant, site);
+        f->n_sites += site->n_views >= PLANE_SHADE_LEAST;
+    }
+}
+
+/* The rims of the segments of the places, as far as they are near the surface: every so many-th seed. */
+static void look_at_rims(plane_round_fitter *f)
+{
+    const plane_shade *shade = f->s->shade;
+    uint32_t last_view = UINT32_MAX, last_segment = UINT32_MAX, stride = 1;
+    size_t n_all = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        f->n_rims = 0;
+        for (uint32_t i = 0; i < f->n; i++) {
+            const plane_round_place *p = &f->s->places[f->inliers[i]];
+            if (p->view == last_view && p->segment == last_segment) continue;
+            last_view = p->view;
+            last_segment = p->segment;
+            const plane_view *view = &shade->views[p->view];
+            const plane_segment *segment = &view->segments[p->segment];
+            if (pass == 0) n_all += segment->n_seeds;
+            for (uint32_t k = 0; k < segment->n_seeds && pass && f->n_rims < RIMS; k += stride) {
+                const plane_seed *seed = &view->seeds[segment->first_seed + k];
+                double outward[3];
+                if (plane_seed_counts(seed) &&
+                    fabs(plane_round_distance(&f->round, seed->position, outward)) < RIM_NEAR * (double)seed->depth)
+                    f->seeds[f->n_rims++] = seed;
+            }
+        }
+        stride = (uint32_t)(n_all / RIMS) + 1;
+        last_view = UINT32_MAX;
+    }
+}
+
+/* Residual of what the places have now, mean over the sites in levels. */
+static double residual_now(const plane_round_fitter *f)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < f->n_sites; i++) {
+        const plane_site *site = &f->sites[i];
+        const size_t pixel = (size_t)site->y * (size_t)f->s->shade->maps->views[site->view].camera.width +
+                             (size_t)site->x;
+        plane_slant slant;
+        float r = 5;
+        if (plane_round_slant_now(f->s->shade, site->view, pixel, &slant))
+            r = fminf(plane_shade_residual(f->s->shade, site, &slant), 5);
+        sum += (double)r;
+    }
+    return sum / (double)(f->n_sites ? f->n_sites : 1);
+}
+
+static double residual_of(const plane_round_fitter *f)
+{
+    double sum = 0;
+    plane_round_cost_of_shading(f, &f->round);
+    for (uint32_t i = 0; i < f->n_sites; i++) sum += (double)f->residuals[i];
+    return sum / (double)(f->n_sites ? f->n_sites : 1);
+}
+
+/* The box around the parts of the surface that the places show, and a tenth more. */
+static void bound(plane_round_fitter *f)
+{
+    for (int k = 0; k < 3; k++) {
+        f->round.low[k] = INFINITY;
+        f->round.high[k] = -INFINITY;
+    }
+    for (uint32_t i = 0; i < f->n; i++) {
+        const plane_round_place *p = &f->s->places[f->inliers[i]];
+        const splat_camera *c = &f->s->shade->maps->views[p->view].camera;
+        plane_slant slant;
+        float position[3];
+        bool is_far;
+        if (!sheet_of(c, &f->round, p, &is_far, &slant)) continue;
+        splat_camera_unproject(c, p->x, p->y, 1 / slant.q, position);
+        for (int k = 0; k < 3; k++) {
+            f->round.low[k] = fminf(f->round.low[k], position[k]);
+            f->round.high[k] = fmaxf(f->round.high[k], position[k]);
+        }
+    }
+    for (int k = 0; k < 3; k++) {
+        const float more = 0.1f * (f->round.high[k] - f->round.low[k]);
+        f->round.low[k] -= more;
+        f->round.high[k] += more;
+    }
+}
+
+/* Fits the surface to its places and their rims. Returns the part of these that lies on it. */
+double plane_round_shape(plane_round_fitter *f)
+{
+    if (!gather(f)) return 0;
+    plane_round_descend(f, plane_round_cost_of_places, FIRST_STEP, SIMPLEX_STEPS / 2);
+    for (f->error = 8 * PLANE_ROUND_RIM_ERROR; f->error >= PLANE_ROUND_RIM_ERROR; f->error /= 2) {
+        if (!gather(f)) return 0;
+        look_at_rims(f);
+        plane_round_descend(f, plane_round_cost_of_shape, 2 * f->error, SIMPLEX_STEPS / 2);
+    }
+    if (!gather(f) || !is_bent(f)) return 0;
+    look_at_rims(f);
+    return plane_round_rims(f);
+}
+
+double plane_round_worth(const plane_round_fitter *f)
+{
+    const double part = plane_round_rims(f);
+    return part > LEAST_RIGHT ? part * f->n_rims : 0;
+}
+
+/* The extent of the rims on a cylinder along its axis. */
+static double span(const plane_round_fitter *f)
+{
+    double n = 0, sum = 0, square = 0;
+    for (uint32_t i = 0; i < f->n_rims; i++) {
+        const float *p = f->seeds[i]->position;
+        double along = 0;
+        if (!plane_round_has_rim(f, i)) continue;
+        for (int k = 0; k < 3; k++) along += ((double)p[k] - f->round.center[k]) * f->round.axis[k];
+        n++;
+        sum += along;
+        square += along * along;
+    }
+    return n > 0 ? 3.46 * sqrt(fmax(square / n - sum / n * sum / n, 0)) : 0; /* of equal ones between two ends */
+}
+
+void plane_round_straighten(plane_round_fitter *f)
+{
+    const plane_round free_one = f->round;
+    const double least = STRAIGHT_WORTH * plane_round_rims(f) * f->n_rims;
+    double largest = 0;
+    plane_round best = free_one;
+    if (plane_round_is_ball(&free_one) || span(f) > LONG * free_one.radius) return;
+    for (size_t i = 0; i < f->s->n_planes; i++) {
+        const plane_global *plane = &f->s->planes[i];
+        const double *n = plane->fit.normal, *axis = free_one.axis;
+        const double area = (plane->high[0] - plane->low[0]) * (plane->high[1] - plane->low[1]) * plane->n_views;
+        if (fabs(n[0] * axis[0] + n[1] * axis[1] + n[2] * axis[2]) < PLANE_ROUND_PARALLEL || area < largest) continue;
+        f->round = free_one;
+        memcpy(f->round.axis, n, sizeof f->round.axis);
+        f->round.is_fixed = true;
+        for (f->error = 8 * PLANE_ROUND_RIM_ERROR; f->error >= PLANE_ROUND_RIM_ERROR; f->error /= 2)
+            plane_round_descend(f, plane_round_cost_of_rims, 3 * f->error, SIMPLEX_STEPS / 2);
+        if (plane_round_worth(f) < least) continue;
+        largest = area;
+        best = f->round;
+    }
+    f->round = best;
+}
+
+/* The least residual of the surface with a radius that is a little smaller or larger, against its own: above 1 the
+ * photos tell where it is. */
+static double sharpness(const plane_round_fitter *f, double own)
+{
+    double least = INFINITY;
+    for (int k = -1; k < 2; k += 2) {
+        plane_round_fitter moved = *f;
+        moved.round.radius += k * MOVED * f->length;
+        least = fmin(least, residual_of(&moved));
+    }
+    return least / fmax(own, 1e-9);
+}
+
+bool plane_round_is_supported(plane_round_fitter *f)
+{
+    const bool is_end = f->round.is_fixed && plane_round_is_ball(&f->round);
+    f->error = 2 * PLANE_ROUND_RIM_ERROR;
+    for (int i = 0; i < SIMPLEX_STARTS; i++, f->error = PLANE_ROUND_RIM_ERROR) {
+        if (!gather(f)) return false;
+        look(f);
+        look_at_rims(f);
+        if (f->n_sites < LEAST_PLACES / 2) return false;
+        plane_round_descend(f, plane_round_cost_of_shading, 2 * f->error, SIMPLEX_STEPS);
+    }
+    if (!gather(f)) return false;
+    look(f);
+    look_at_rims(f);
+    bound(f);
+    if (is_end) return true; /* the cells decide, of which many show the cylinders */
+    const double now = residual_now(f), own = residual_of(f), sharp = sharpness(f, own);
+    return f->round.radius < PLANE_ROUND_LARGEST * f->length &&
+           own < (double)PLANE_ROUND_WORSE * now + (double)(PLANE_ROUND_MORE * f->s->noise) &&
+           (sharp > SHARP || (sharp > 1 && plane_round_rims(f) > MOSTLY_RIGHT));
+}
+
+bool plane_round_is_loose(const plane_round_fitter *f)
+{
+    double n = 0, sum[3] = {0}, square[3][3] = {{0}}, values[3], axes[3][3];
+    if (f->round.is_fixed) return false;
+    for (uint32_t i = 0; i < f->n_rims; i++) {
+        const float *p = f->seeds[i]->position;
+        if (!plane_round_has_rim(f, i)) continue;
+        for (int k = 0; k < 3; k++) {
+            sum[k] += (double)p[k];
+            for (int j = 0; j < 3; j++) square[k][j] += (double)p[k] * (double)p[j];
+        }
+        n++;
+    }
+    if (!(n > 0)) return true;
+    for (int k = 0; k < 3; k++)
+        for (int j = 0; j < 3; j++) square[k][j] = square[k][j] / n - sum[k] / n * sum[j] / n;
+    splat_symmetric3_axes(square, values, axes);
+    return values[2] < FLAT_RIM * FLAT_RIM * f->round.radius * f->round.radius;
+}
+
+bool plane_round_fitter_make(plane_round_fitter *f, const plane_round_places *s)
+{
+    *f = (plane_round_fitter){.s = s};
+    f->inliers = malloc((s->n + 1) * sizeof *f->inliers);
+    f->seeds = malloc(RIMS * sizeof *f->seeds);
+    f->sites = malloc((SITES + 1) * sizeof *f->sites);
+    f->is_far = malloc((SITES + 1) * sizeof *f->is_far);
+    f->residuals = malloc((SITES + 1) * sizeof *f->residuals);
+    return f->inliers && f->seeds && f->sites && f->is_far && f->residuals;
+}
+
+void plane_round_fitter_free(plane_round_fitter *f)
+{
+    free(f->inliers);
+    free(f->seeds);
+    free(f->sites);
+    free(f->is_far);
+    free(f->residuals);
+}

@@ -1,0 +1,27 @@
+/* A round surface from two places to what the photos support. */
+#ifndef SPLAT_SURFACE_PLANE_ROUND_SHAPE_H
+#define SPLAT_SURFACE_PLANE_ROUND_SHAPE_H
+
+#include "surface/planes/plane_round_fit.h"
+
+/* Residuals of a round surface may be so much larger than those of the many small surfaces of the views, and larger by
+ * so many noises. */
+#define PLANE_ROUND_WORSE 1.2f
+#define PLANE_ROUND_MORE 0.3f
+
+/* False: memory is exhausted. The caller frees it in either case. */
+bool plane_round_fitter_make(plane_round_fitter *f, const plane_round_places *places);
+void plane_round_fitter_free(plane_round_fitter *f);
+/* Fits f->round to its places and their rims. Returns the part of these that lies on it; 0: it has too few places. */
+double plane_round_shape(plane_round_fitter *f);
+/* The number of rims that lie on it; 0: too small a part of them does. */
+double plane_round_worth(const plane_round_fitter *f);
+/* Rims of a short part of a cylinder say little of its axis. Axes of what people build have the directions of planes'
+ * normals: the axis becomes that of the largest plane to which the rims do not object. */
+void plane_round_straighten(plane_round_fitter *f);
+/* True if the rims on the surface lie in one plane: other balls, and oblique cylinders, pass through them, too. */
+bool plane_round_is_loose(const plane_round_fitter *f);
+/* Fits f->round to the shading and gives it its box. True if the photos support it. */
+bool plane_round_is_supported(plane_round_fitter *f);
+
+#endif

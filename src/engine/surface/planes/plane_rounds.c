@@ -1,0 +1,141 @@
+/* One round surface after another, then the balls between cylinders. */
+#include "surface/planes/plane_rounds.h"
+
+#include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_round_pairs.h"
+#include "surface/planes/plane_round_shape.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define FAILURES 5          /* surfaces that do not hold, and the search ends */
+#define TRIES 6             /* pairs whose surfaces are fitted, */
+#define MOST_TRIES 60u      /* of so many of the best */
+#define TAKEN 0.03         /* of the depth: places so near to a surface that does not hold */
+#define CLAIMED 0.25f      /* of the inverse depth: places so near to one that does */
+#define SAME_RADIUS 0.05   /* of the radius */
+
+/* Places of a surface that does not hold are not looked at again: those nearest to it, and all when it comes again. */
+static void leave_out(const plane_round_fitter *f, const plane_round *last)
+{
+    double outward[3];
+    const bool again = plane_round_is_like(&f->round, last);
+    for (uint32_t i = 0; i < f->n; i++) {
+        const plane_round_place *p = &f->s->places[f->inliers[i]];
+        if (again || fabs(plane_round_distance(&f->round, p->position, outward)) < TAKEN * (double)p->depth)
+            f->s->is_taken[f->inliers[i]] = 1;
+    }
+}
+
+/* The places of a new surface, and those near to it, which may be poor places of it, make no other. */
+static void accept(const plane_round_fitter *f, plane_rounds *rounds)
+{
+    if (rounds->n == PLANE_MAX_ROUNDS) return;
+    rounds->all[rounds->n++] = f->round;
+    for (uint32_t i = 0; i < f->s->n; i++) {
+        const plane_round_place *p = &f->s->places[i];
+        const splat_camera *c = &f->s->shade->maps->views[p->view].camera;
+        plane_slant slant;
+        bool is_far;
+        if (plane_round_nearest(c, &f->round, p->x, p->y, 1 / p->depth, CLAIMED, &is_far, &slant))
+            f->s->is_taken[i] = 1;
+    }
+}
+
+/* A ball ends two cylinders of one radius whose axes meet, as a dome does between a vault and an apse: rims in one
+ * plane would not tell it. */
+static bool meet_in_ball(const plane_round *a, const plane_round *b, plane_round *ball)
+{
+    double d[3], da = 0, db = 0, ab = 0, apart = 0;
+    if (plane_round_is_ball(a) || plane_round_is_ball(b)) return false;
+    for (int k = 0; k < 3; k++) {
+        d[k] = b->center[k] - a->center[k];
+        ab += a->axis[k] * b->axis[k];
+        da += d[k] * a->axis[k];
+        db += d[k] * b->axis[k];
+    }
+    if (fabs(ab) > PLANE_ROUND_PARALLEL || fabs(a->radius - b->radius) > SAME_RADIUS * a->radius) return false;
+    const double s = (da - ab * db) / (1 - ab * ab), t = (ab * da - db) / (1 - ab * ab);
+    *ball = (plane_round){.radius = 0.5 * (a->radius + b->radius), .is_fixed = true};
+    for (int k = 0; k < 3; k++) {
+        const double p = a->center[k] + s * a->axis[k], q = b->center[k] + t * b->axis[k];
+        ball->center[k] = 0.5 * (p + q);
+        apart += (p - q) * (p - q);
+    }
+    return sqrt(apart) < SAME_RADIUS * a->radius;
+}
+
+/* A surface that the photos support: of those of the best pairs the cylinder or the ball with most rims, else the
+ * other. False: neither; f->round is the first of them. */
+static bool find_one(plane_round_fitter *f, const plane_round_pair *pairs, uint32_t n)
+{
+    plane_round best[2] = {{.radius = 0}, {.radius = 0}};
+    double most[2] = {0, 0};
+    int n_tried = 0;
+    for (uint32_t i = 0; i < n && i < MOST_TRIES && n_tried < TRIES; i++) {
+        if (plane_round_pair_is_known(pairs, i)) continue;
+        n_tried++;
+        f->round = pairs[i].round;
+        const double part = plane_round_shape(f);
+        if (part > 0) plane_round_straighten(f);
+        const double worth = part > 0 && !plane_round_is_loose(f) ? plane_round_worth(f) : 0;
+        const int kind = plane_round_is_ball(&f->round);
+        if (!(worth > most[kind])) continue;
+        most[kind] = worth;
+        best[kind] = f->round;
+    }
+    const int first = most[1] > most[0];
+    for (int k = 0; k < 2; k++) {
+        f->round = best[k ? !first : first];
+        if (most[k ? !first : first] > 0 && plane_round_is_supported(f)) return true;
+    }
+    f->round = best[first];
+    return false;
+}
+
+static void find_all(plane_round_fitter *f, plane_round_pair *pairs, plane_rounds *rounds)
+{
+    plane_round last = {.radius = 0};
+    int n_failed = 0;
+    for (uint32_t model = 0; f->s->n && n_failed < FAILURES && rounds->n < PLANE_MAX_ROUNDS; model++) {
+        const uint32_t n = plane_round_pairs_draw(f->s, model, pairs);
+        if (!n) return;
+        if (find_one(f, pairs, n)) {
+            accept(f, rounds);
+            continue;
+        }
+        n_failed++;
+        leave_out(f, &last);
+        last = f->round;
+    }
+}
+
+/* The balls between cylinders. */
+static void find_ends(plane_round_fitter *f, plane_rounds *rounds)
+{
+    const size_t n = rounds->n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (meet_in_ball(&rounds->all[i], &rounds->all[k], &f->round) && plane_round_is_supported(f))
+                accept(f, rounds);
+}
+
+splat_status plane_rounds_find(const plane_shade *shade, const plane_global *planes, size_t n_planes, float noise,
+                               uint64_t seed, int threads, plane_rounds *rounds, splat_error *error)
+{
+    plane_round_places s = {.shade = shade, .planes = planes, .n_planes = n_planes, .noise = noise, .seed = seed,
+                            .threads = threads};
+    plane_round_fitter f = {0};
+    rounds->n = 0;
+    plane_round_pair *pairs = malloc(PLANE_ROUND_DRAWS * sizeof *pairs);
+    const bool ok = plane_round_places_take(&s) && plane_round_fitter_make(&f, &s) && pairs;
+    if (ok) {
+        find_all(&f, pairs, rounds);
+        find_ends(&f, rounds);
+    }
+    free(pairs);
+    plane_round_fitter_free(&f);
+    plane_round_places_free(&s);
+    return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for round surfaces of %zu views",
+                                      shade->maps->n);
+}

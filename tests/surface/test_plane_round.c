@@ -1,0 +1,118 @@
+/* Cylinders and balls: through two places, along rays, moved, and found. */
+#include "plane_fixture.h"
+#include "surface/planes/plane_round_fit.h"
+
+static const plane_round pillar = {.axis = {0, 0, 1}, .center = {1, 2, 0}, .radius = 0.5};
+static const plane_round dome = {.center = {1, 2, 3}, .radius = 2};
+
+/* A place at an angle and a height of a pillar, or at two angles of a dome, seen from outside (1) or inside (-1). */
+static plane_round_place place_on(const plane_round *round, double angle, double up, int side)
+{
+    plane_round_place place = {.depth = 4};
+    const double flat = plane_round_is_ball(round) ? cos(up) : 1;
+    const double outward[3] = {flat * cos(angle), flat * sin(angle), plane_round_is_ball(round) ? sin(up) : 0};
+    for (int k = 0; k < 3; k++) {
+        place.position[k] = (float)(round->center[k] + round->radius * outward[k]);
+        place.normal[k] = (float)(side * outward[k]);
+    }
+    if (!plane_round_is_ball(round)) place.position[2] += (float)up;
+    return place;
+}
+
+static void two_places_tell_a_surface(void **state)
+{
+    (void)state;
+    const plane_round *const rounds[2] = {&pillar, &dome};
+    for (int i = 0; i < 2; i++)
+        for (int side = -1; side < 2; side += 2) {
+            const plane_round_place a = place_on(rounds[i], 0.3, 0.2, side), b = place_on(rounds[i], 1.4, 0.7, side);
+            plane_round found;
+            assert_true(plane_round_of_two(&a, &b, i == 1, &found));
+            assert_true(plane_round_is_ball(&found) == (i == 1) && fabs(found.radius - rounds[i]->radius) < 1e-5);
+            assert_true(plane_round_is_like(&found, rounds[i]));
+            assert_int_equal(plane_round_side(&found, &a), side);
+        }
+    const plane_round_place a = place_on(&pillar, 0.3, 0, 1), same = place_on(&pillar, 0.3, 1, 1);
+    const plane_round_place inside = place_on(&pillar, 1.4, 0, -1);
+    plane_round found;
+    assert_false(plane_round_of_two(&a, &same, false, &found)); /* parallel normals */
+    assert_false(plane_round_of_two(&a, &inside, false, &found));
+}
+
+static void rays_meet_both_sheets(void **state)
+{
+    (void)state;
+    const double from[3] = {-3, 2, 0.5}, to[3] = {1, 2, 0.5};
+    const splat_camera camera = room_camera(from, to, 100, 100, 100);
+    plane_slant slant;
+    bool is_far;
+    assert_true(plane_round_slant(&camera, &pillar, 50, 50, false, &slant));
+    assert_true(fabsf(1 / slant.q - 3.5f) < 1e-4f && fabsf(slant.right) < 1e-4f);
+    assert_true(plane_round_slant(&camera, &pillar, 50, 50, true, &slant));
+    assert_true(fabsf(1 / slant.q - 4.5f) < 1e-4f);
+    assert_false(plane_round_slant(&camera, &pillar, 90, 50, false, &slant)); /* past it */
+    plane_round boxed = pillar;
+    for (int k = 0; k < 3; k++) {
+        boxed.low[k] = -10;
+        boxed.high[k] = 10;
+    }
+    assert_true(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 4.4f, 0.2f, &is_far, &slant) && is_far);
+    assert_true(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 3.4f, 0.2f, &is_far, &slant) && !is_far);
+    assert_false(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 8.0f, 0.2f, &is_far, &slant));
+    boxed.high[0] = 1; /* the far sheet is outside */
+    assert_false(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 4.6f, 0.1f, &is_far, &slant));
+}
+
+static void fixed_ones_move_less(void **state)
+{
+    (void)state;
+    plane_round fixed = pillar;
+    const double unknowns[PLANE_ROUND_UNKNOWNS] = {0.1, 0.2, 0, 0.3, 0};
+    fixed.is_fixed = true;
+    assert_true(plane_round_unknowns(&pillar) == 5 && plane_round_unknowns(&fixed) == 3);
+    assert_true(plane_round_unknowns(&dome) == 4);
+    const plane_round moved = plane_round_moved(&pillar, unknowns, 2);
+    double length = 0, apart = 0;
+    for (int k = 0; k < 3; k++) {
+        length += moved.axis[k] * moved.axis[k];
+        apart += (moved.center[k] - pillar.center[k]) * (moved.center[k] - pillar.center[k]);
+    }
+    assert_true(fabs(moved.radius - 0.7) < 1e-12 && fabs(length - 1) < 1e-12 && fabs(sqrt(apart) - 0.4) < 1e-12);
+    assert_true(moved.axis[2] < 0.99);
+}
+
+/* Rims pull a surface that is off by a tenth to where they are, one in four of them somewhere else. */
+static void rims_pull_a_surface(void **state)
+{
+    (void)state;
+    enum { N = 80 };
+    plane_seed seeds[N];
+    const plane_seed *list[N];
+    plane_round_places places = {.noise = 0.1f};
+    for (int i = 0; i < N; i++) {
+        const plane_round_place at = place_on(&pillar, 0.07 * i, i % 2 ? 0 : 2, 1);
+        seeds[i] = (plane_seed){.depth = 4};
+        for (int k = 0; k < 3; k++) seeds[i].position[k] = at.position[k] + (i % 4 ? 0 : 0.3f);
+        list[i] = &seeds[i];
+    }
+    plane_round_fitter f = {.s = &places, .seeds = list, .n_rims = N, .length = 4, .round = pillar};
+    f.round.center[0] += 0.06;
+    f.round.radius -= 0.05;
+    assert_true(plane_round_rims(&f) < 0.5);
+    for (f.error = 8 * PLANE_ROUND_RIM_ERROR; f.error >= PLANE_ROUND_RIM_ERROR; f.error /= 2)
+        plane_round_descend(&f, plane_round_cost_of_rims, 2 * f.error, 200);
+    print_message("radius %.4f, at %.4f %.4f; %.3f of the rims\n", f.round.radius, f.round.center[0], f.round.center[1],
+                  plane_round_rims(&f));
+    assert_true(fabs(f.round.radius - 0.5) < 2e-3 && plane_round_rims(&f) > 0.74);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(two_places_tell_a_surface),
+        cmocka_unit_test(rays_meet_both_sheets),
+        cmocka_unit_test(fixed_ones_move_less),
+        cmocka_unit_test(rims_pull_a_surface),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
