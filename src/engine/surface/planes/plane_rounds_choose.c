@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PASSES 8            /* of cells that follow those around them */
+#define CLEARLY 4.0f        /* residuals of a surface around a cell may be so much larger */
 #define FAR_OFF 0.2f        /* of the depth: no cell moves farther */
 
 /* A segment of a view, its cells, and what photos say of what they have and of a round surface. */
@@ -99,6 +101,27 @@ static bool compare(const round_chooser *o, uint32_t at, float *own, float *now)
     return true;
 }
 
+/* Cells amid those of a round surface take it as well, unless the photos say otherwise more clearly: views that see a
+ * gloss or a shadow leave gaps. */
+static void surround(const round_chooser *o, size_t r, float *best, uint8_t *choices)
+{
+    const uint8_t first = (uint8_t)(PLANE_CHOICE_ROUND + 2 * r);
+    for (uint32_t i = 0; i < o->columns * o->rows; i++) {
+        const uint32_t x = i % o->columns, y = i / o->columns;
+        uint32_t n = 0, n_cells = 0;
+        if (best[i] < INFINITY || !(o->own[i] < CLEARLY * o->now[i] + o->noise)) continue;
+        for (uint32_t v = y ? y - 1 : 0; v <= y + 1 && v < o->rows; v++)
+            for (uint32_t u = x ? x - 1 : 0; u <= x + 1 && u < o->columns; u++) {
+                const uint8_t choice = choices[v * o->columns + u];
+                n_cells += o->now[v * o->columns + u] < INFINITY;
+                n += choice == first || choice == first + 1;
+            }
+        if (2 * n < n_cells) continue;
+        best[i] = o->own[i];
+        choices[i] = (uint8_t)(first + o->sheet[i]);
+    }
+}
+
 static splat_status choose_segment(round_chooser *o, splat_error *error)
 {
     const size_t n = (size_t)o->columns * o->rows;
@@ -124,6 +147,7 @@ static splat_status choose_segment(round_chooser *o, splat_error *error)
             best[i] = own;
             choices[i] = (uint8_t)(PLANE_CHOICE_ROUND + 2 * r + o->sheet[i]);
         }
+        for (int pass = 0; pass < PASSES; pass++) surround(o, r, best, choices);
     }
     if (ok) memcpy(o->surface->choices, choices, n);
     free(best);
