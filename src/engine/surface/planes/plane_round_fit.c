@@ -11,18 +11,21 @@
 #define PLACES_WEIGHT 0.1 /* against rims */
 #define SHADE_NOISES 3.0f /* noises: residuals that are larger count less and less */
 #define SHADE_WEIGHT 1.0  /* against rims */
+#define PLACES 1000u      /* every so many-th place counts, so that these do */
 #define FIT_ERROR 0.03    /* of the depth, of a place */
 
 /* Mean over places of log(1 + (distance / error)^2). */
 double plane_round_cost_of_places(const plane_round_fitter *f, const plane_round *round)
 {
-    double sum = 0, outward[3];
-    for (uint32_t i = 0; i < f->n; i++) {
+    const uint32_t stride = f->n / PLACES + 1;
+    double sum = 0, n = 0, outward[3];
+    for (uint32_t i = 0; i < f->n; i += stride) {
         const plane_round_place *p = &f->s->places[f->inliers[i]];
         const double d = plane_round_distance(round, p->position, outward) / (FIT_ERROR * (double)p->depth);
         sum += d * d / (1 + d * d);
+        n++;
     }
-    return sum / (double)(f->n ? f->n : 1);
+    return sum / fmax(n, 1);
 }
 
 double plane_round_cost_of_rims(const plane_round_fitter *f, const plane_round *round)

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FAILURES 5          /* surfaces that do not hold, and the search ends */
+#define FAILURES 12         /* surfaces that do not hold, and the search ends */
 #define TRIES 6             /* pairs whose surfaces are fitted, */
 #define MOST_TRIES 60u      /* of so many of the best */
 #define TAKEN 0.03         /* of the depth: places so near to a surface that does not hold */

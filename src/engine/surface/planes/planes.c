@@ -351,6 +351,7 @@ static splat_status report(const finder *f, splat_planes_info *info, splat_error
     info->n = f->n_planes;
     info->n_plain = f->taken[PLANE_MAX_PLANES];
     info->n_smooth = f->n_smooth;
+    info->n_rounds = f->rounds.n;
     for (size_t i = 0; i < f->n_planes; i++) {
         const plane_global *from = &f->planes[i];
         splat_plane *to = &info->planes[i];
@@ -416,9 +417,9 @@ splat_status splat_surface_planes_apply(splat_scene *scene, const splat_mesh_ext
         n_pixels += (uint64_t)maps->views[i].camera.width * (uint64_t)maps->views[i].camera.height;
     double plain = (double)(info.n_plain ? info.n_plain : 1);
     splat_log(scene->context, SPLAT_LOG_NOTICE,
-              "%zu planes: %.1f %% of the photos' pixels are plain, %.1f %% of those lie on a plane and %.1f %% on a "
-              "smooth surface",
-              info.n, 100.0 * (double)info.n_plain / (double)(n_pixels ? n_pixels : 1),
+              "%zu planes, %zu round surfaces: %.1f %% of the photos' pixels are plain, %.1f %% of those lie on a plane "
+              "and %.1f %% on a smooth or round surface",
+              info.n, info.n_rounds, 100.0 * (double)info.n_plain / (double)(n_pixels ? n_pixels : 1),
               100.0 * (double)info.n_pixels / plain, 100.0 * (double)info.n_smooth / plain);
     splat_planes_info_free(&info);
     return SPLAT_OK;

@@ -29,7 +29,8 @@ typedef struct splat_planes_info {
     splat_plane *planes; /* [n] */
     size_t n;
     uint64_t n_plain, n_pixels; /* plain pixels of all views, and those that have a plane now */
-    uint64_t n_smooth;          /* of the plain pixels those that lie on a smooth surface now */
+    uint64_t n_smooth;          /* of the plain pixels those that lie on a smooth or round surface now */
+    size_t n_rounds;            /* cylinders and balls */
 } splat_planes_info;
 
 /* Replaces depth and normals of the plain pixels of `maps` for which a plane or a smooth surface is found. The bytes do
