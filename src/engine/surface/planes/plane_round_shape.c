@@ -13,8 +13,9 @@
 #define LEAST_PLACES 80u    /* of a surface */
 #define LEAST_VIEWS 3u      /* that show it */
 #define MOVED 0.02          /* of the depth */
-#define SHARP 1.3           /* photos alone tell a surface, or rims, of which */
-#define MOSTLY_RIGHT 0.4    /* lie on it */
+#define SHARP 1.3           /* photos tell a surface, or a cylinder whose axis planes tell has so many of the rims: */
+#define SHARP_WORSE 1.5     /* PLANE_ROUND_WORSE of such a surface: many small ones fit noise as well */
+#define MOSTLY_RIGHT 0.45
 #define LEAST_ARC 0.94      /* cosine: half of the arc of a surface is 20 degrees at least */
 #define SITES 400u          /* places whose shading fits a surface */
 #define RIMS 1000u          /* seeds of rims that do */
@@ -279,8 +280,9 @@ bool plane_round_is_supported(plane_round_fitter *f)
     if (is_end) return true; /* the cells decide, of which many show the cylinders */
     const double now = residual_now(f), own = residual_of(f), sharp = sharpness(f, own);
     return f->round.radius < PLANE_ROUND_LARGEST * f->length &&
-           own < (double)PLANE_ROUND_WORSE * now + (double)(PLANE_ROUND_MORE * f->s->noise) &&
-           (sharp > SHARP || (sharp > 1 && plane_round_rims(f) > MOSTLY_RIGHT));
+           own < (sharp > SHARP ? SHARP_WORSE : (double)PLANE_ROUND_WORSE) * now +
+                     (double)(PLANE_ROUND_MORE * f->s->noise) &&
+           (sharp > SHARP || (f->round.is_fixed && plane_round_rims(f) > MOSTLY_RIGHT));
 }
 
 bool plane_round_is_loose(const plane_round_fitter *f)
