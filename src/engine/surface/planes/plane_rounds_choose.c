@@ -101,8 +101,8 @@ static bool compare(const round_chooser *o, uint32_t at, float *own, float *now)
     return true;
 }
 
-/* Cells between those of a round surface take it as well, unless the photos say otherwise more clearly: views that see a
- * gloss or a shadow leave gaps. */
+/* Cells between those of a round surface take it as well, unless the photos say otherwise more clearly: views that see
+ * a gloss or a shadow leave gaps. */
 static void surround(const round_chooser *o, size_t r, float *best, uint8_t *choices)
 {
     const uint8_t first = (uint8_t)(PLANE_CHOICE_ROUND + 2 * r);

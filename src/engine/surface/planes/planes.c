@@ -417,8 +417,8 @@ splat_status splat_surface_planes_apply(splat_scene *scene, const splat_mesh_ext
         n_pixels += (uint64_t)maps->views[i].camera.width * (uint64_t)maps->views[i].camera.height;
     double plain = (double)(info.n_plain ? info.n_plain : 1);
     splat_log(scene->context, SPLAT_LOG_NOTICE,
-              "%zu planes, %zu round surfaces: %.1f %% of the photos' pixels are plain, %.1f %% of those lie on a plane "
-              "and %.1f %% on a smooth or round surface",
+              "%zu planes, %zu round surfaces: %.1f %% of the photos' pixels are plain, %.1f %% of those lie on a "
+              "plane and %.1f %% on a smooth or round surface",
               info.n, info.n_rounds, 100.0 * (double)info.n_plain / (double)(n_pixels ? n_pixels : 1),
               100.0 * (double)info.n_pixels / plain, 100.0 * (double)info.n_smooth / plain);
     splat_planes_info_free(&info);
