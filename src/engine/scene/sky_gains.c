@@ -16,6 +16,7 @@
 #define WIDTH 4          /* slots of a mode, 0.03 stops */
 #define LEAST_COMMON 12u /* things that have the ratio of a pair */
 #define MOST_SECOND 0.75f /* of them may have another ratio */
+#define MOST_WEIGHT 12.0f /* of a pair: a wall where another photo has the sky shows one wrong ratio at many things */
 #define ROUNDS 5         /* of weights */
 #define SWEEPS 200       /* of Gauss and Seidel in a round */
 #define SIGMA 0.02f      /* stops: ratios that are farther off count less */
@@ -86,7 +87,7 @@ static float compare(size_t n, const float *x, const float *y, float *ratio)
     for (size_t k = 0; k < WIDTH; k++) sum += sums[at + k];
     const bool is_known = most >= LEAST_COMMON && (float)second <= MOST_SECOND * (float)most;
     *ratio = is_known ? sum / (float)most : 0;
-    return is_known ? (float)(most - second) : 0;
+    return is_known ? fminf((float)(most - second), MOST_WEIGHT) : 0;
 }
 
 static void compare_all(ratios *r, int threads)
