@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FAILURES 12         /* surfaces that do not hold, and the search ends */
+#define FAILURES 6          /* surfaces that do not hold, one after another, and the search ends */
 #define TRIES 6             /* pairs whose surfaces are fitted, */
 #define MOST_TRIES 60u      /* of so many of the best */
 #define TAKEN 0.03         /* of the depth: places so near to a surface that does not hold */
@@ -102,6 +102,7 @@ static void find_all(plane_round_fitter *f, plane_round_pair *pairs, plane_round
         if (!n) return;
         if (find_one(f, pairs, n)) {
             accept(f, rounds);
+            n_failed = 0;
             continue;
         }
         n_failed++;
