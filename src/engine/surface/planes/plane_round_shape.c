@@ -68,6 +68,7 @@ static bool is_bent(const plane_round_fitter *f)
     }
     for (int k = 0; k < 3; k++) length += sum[k] * sum[k];
     length = sqrt(length);
+    if (length < 0.5 * f->n) return true; /* from most sides */
     for (uint32_t i = 0; i < f->n; i++) {
         double cosine = 0;
         plane_round_distance(&f->round, f->s->places[f->inliers[i]].position, outward);

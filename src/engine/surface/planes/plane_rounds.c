@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define FAILURES 6          /* surfaces that do not hold, one after another, and the search ends */
-#define TRIES 6             /* pairs whose surfaces are fitted, */
-#define MOST_TRIES 60u      /* of so many of the best */
+#define FAILURES 6         /* surfaces that do not hold, one after another, and the search ends */
+#define TRIES 6            /* pairs whose surfaces are fitted, */
+#define MOST_TRIES 60u     /* of so many of the best */
 #define TAKEN 0.03         /* of the depth: places so near to a surface that does not hold */
 #define CLAIMED 0.25f      /* of the inverse depth: places so near to one that does */
 #define SAME_RADIUS 0.05   /* of the radius */
