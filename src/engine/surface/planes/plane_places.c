@@ -30,18 +30,17 @@ static bool slant_at(const plane_shade *shade, const plane_global *planes, const
                     : plane_shade_slant_of_map(map, pixel, slant);
 }
 
-/* Pixels of the small photo between places: the least that leaves few enough. */
-static int step_of(const plane_shade *shade)
+int plane_places_step(const plane_shade *shade, int least, size_t most)
 {
     size_t n_pixels = 0;
     for (size_t v = 0; v < shade->maps->n; v++)
         n_pixels += (size_t)shade->views[v].shade_width * (size_t)shade->views[v].shade_height;
-    int step = LEAST_STEP;
-    while (n_pixels / (size_t)(step * step) > PLANE_MOST_PLACES) step++;
+    int step = least;
+    while (n_pixels / (size_t)(step * step) > most) step++;
     return step;
 }
 
-static size_t grid_of(const plane_shade *shade, size_t v, int step)
+size_t plane_places_grid(const plane_shade *shade, size_t v, int step)
 {
     const splat_camera *c = &shade->maps->views[v].camera;
     int pixels = step * shade->views[v].shade_side;
@@ -102,12 +101,12 @@ splat_status plane_places_take(const plane_shade *shade, const plane_global *pla
                                splat_error *error)
 {
     const size_t n_views = shade->maps->n;
-    const int step = step_of(shade);
+    const int step = plane_places_step(shade, LEAST_STEP, PLANE_MOST_PLACES);
     size_t room = 0, *starts = malloc((n_views + 1) * sizeof *starts), *counts = calloc(n_views + 1, sizeof *counts);
     *p = (plane_places){.n_views = n_views};
     for (size_t v = 0; v < n_views && starts; v++) {
         starts[v] = room;
-        room += grid_of(shade, v, step);
+        room += plane_places_grid(shade, v, step);
     }
     bool ok = starts && counts && (p->all = malloc((room + 1) * sizeof *p->all));
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads)

@@ -28,4 +28,10 @@ void plane_places_free(plane_places *places);
  * PLANE_VIEW_PLACES. After plane_shade_even. */
 uint32_t plane_places_residuals(const plane_shade *shade, const plane_global *planes, uint32_t view, float *residuals);
 
+/* Pixels of the small photos between places of a grid in every picture: `least`, or more, so that all grids together
+ * have about `most` places. */
+int plane_places_step(const plane_shade *shade, int least, size_t most);
+/* Room for the places of one view's grid. */
+size_t plane_places_grid(const plane_shade *shade, size_t v, int step);
+
 #endif

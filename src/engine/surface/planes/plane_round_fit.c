@@ -14,7 +14,6 @@
 #define PLACES 1000u      /* every so many-th place counts, so that these do */
 #define FIT_ERROR 0.03    /* of the depth, of a place */
 
-/* Mean over places of log(1 + (distance / error)^2). */
 double plane_round_cost_of_places(const plane_round_fitter *f, const plane_round *round)
 {
     const uint32_t stride = f->n / PLACES + 1;
@@ -39,13 +38,11 @@ double plane_round_cost_of_rims(const plane_round_fitter *f, const plane_round *
     return sum / (double)(f->n_rims ? f->n_rims : 1);
 }
 
-/* Rims are where the photos have edges, so they are right; places are not far off. */
 double plane_round_cost_of_shape(const plane_round_fitter *f, const plane_round *round)
 {
     return plane_round_cost_of_rims(f, round) + PLACES_WEIGHT * plane_round_cost_of_places(f, round);
 }
 
-/* Mean residual of the sites in noises, and what rims say. */
 double plane_round_cost_of_shading(const plane_round_fitter *f, const plane_round *round)
 {
     double sum = 0;
@@ -79,7 +76,6 @@ double plane_round_rims(const plane_round_fitter *f)
     return f->n_rims < LEAST_RIMS ? 0 : (double)n / (double)f->n_rims;
 }
 
-/* The simplex of Nelder and Mead, from the surface that the plane_round_fitter has. Returns the least cost. */
 double plane_round_descend(plane_round_fitter *f, plane_round_cost cost, double first_step, int steps)
 {
     enum { MOST = PLANE_ROUND_UNKNOWNS + 1 };

@@ -43,21 +43,19 @@ static int better_first(const void *a, const void *b)
     return x->score != y->score ? (x->score > y->score ? -1 : 1) : x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Fills candidates[PLANE_ROUND_DRAWS], the best first; returns how many there are. */
-uint32_t plane_round_pairs_draw(const plane_round_places *s, uint32_t model, plane_round_pair *candidates)
+uint32_t plane_round_pairs_draw(const plane_round_places *s, uint32_t model, plane_round_pair *pairs)
 {
     uint32_t n = 0;
 #pragma omp parallel for schedule(dynamic, 64) num_threads(s->threads)
     for (uint32_t i = 0; i < PLANE_ROUND_DRAWS; i++) {
-        candidates[i] = (plane_round_pair){.number = i};
-        if (draw(s, model, i, &candidates[i].round)) candidates[i].score = count(s, &candidates[i].round);
+        pairs[i] = (plane_round_pair){.number = i};
+        if (draw(s, model, i, &pairs[i].round)) pairs[i].score = count(s, &pairs[i].round);
     }
-    qsort(candidates, PLANE_ROUND_DRAWS, sizeof *candidates, better_first);
-    while (n < PLANE_ROUND_DRAWS && candidates[n].score) n++;
+    qsort(pairs, PLANE_ROUND_DRAWS, sizeof *pairs, better_first);
+    while (n < PLANE_ROUND_DRAWS && pairs[n].score) n++;
     return n;
 }
 
-/* True if a better plane_round_pair is nearly the same. */
 bool plane_round_pair_is_known(const plane_round_pair *pairs, uint32_t number)
 {
     for (uint32_t i = 0; i < number; i++)

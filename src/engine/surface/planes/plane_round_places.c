@@ -3,6 +3,7 @@
 
 #include "surface/planes/plane_choose.h"
 #include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_places.h"
 
 #include "math/camera.h"
 
@@ -11,11 +12,10 @@
 #include <string.h>
 
 #define STEP 3              /* pixels of the small photo between places */
-#define MOST_PLACES 60000u
+#define MOST_PLACES 60000u  /* of all views, about */
 #define NEAR 0.12           /* of the depth: places of a surface lie so near, as plain places are that far off */
 #define LEAST_COSINE 0.85   /* of the angle between the normals of both */
 
-/* The surface at a pixel without a plane: smooth, or the splat's. */
 bool plane_round_slant_now(const plane_shade *shade, uint32_t v, size_t pixel, plane_slant *slant)
 {
     const splat_view_map *map = &shade->maps->views[v];
@@ -52,18 +52,12 @@ static uint32_t take(const plane_shade *shade, uint32_t v, int step, plane_round
 bool plane_round_places_take(plane_round_places *s)
 {
     const size_t n_views = s->shade->maps->n;
-    size_t n_pixels = 0, room = 0;
-    int step = STEP;
-    for (size_t v = 0; v < n_views; v++)
-        n_pixels += (size_t)s->shade->views[v].shade_width * (size_t)s->shade->views[v].shade_height;
-    while (n_pixels / (size_t)(step * step) > MOST_PLACES) step++;
-    size_t *starts = malloc((n_views + 1) * sizeof *starts);
+    const int step = plane_places_step(s->shade, STEP, MOST_PLACES);
+    size_t room = 0, *starts = malloc((n_views + 1) * sizeof *starts);
     s->first = calloc(n_views + 1, sizeof *s->first);
     for (size_t v = 0; v < n_views && starts; v++) {
-        const splat_camera *c = &s->shade->maps->views[v].camera;
-        const int pixels = step * s->shade->views[v].shade_side;
         starts[v] = room;
-        room += (size_t)(c->width / pixels + 1) * (size_t)(c->height / pixels + 1);
+        room += plane_places_grid(s->shade, v, step);
     }
     s->places = malloc((room + 1) * sizeof *s->places);
     s->is_taken = calloc(room + 1, 1);
@@ -80,7 +74,6 @@ bool plane_round_places_take(plane_round_places *s)
     return ok;
 }
 
-/* +1: the place lies on the surface, seen from outside; -1: from inside; 0: it does not. */
 int plane_round_side(const plane_round *round, const plane_round_place *place)
 {
     double outward[3], facing = 0;

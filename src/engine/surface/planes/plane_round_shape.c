@@ -189,7 +189,6 @@ static void bound(plane_round_fitter *f)
     }
 }
 
-/* Fits the surface to its places and their rims. Returns the part of these that lies on it. */
 double plane_round_shape(plane_round_fitter *f)
 {
     if (!gather(f)) return 0;
