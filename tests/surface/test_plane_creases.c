@@ -240,6 +240,26 @@ static void a_plane_stays_where_most_of_its_seeds_are(void **state)
     corner_free(&c);
 }
 
+/* A few edges that agree with the seeds outvote many that never did: those are an outline of something in front. */
+static void edges_that_agree_with_seeds_outvote_others(void **state)
+{
+    (void)state;
+    splat_error error;
+    corner c;
+    corner_make(&c, 0);
+    add_edges(&c, 0, 1, top, foot, 0);
+    for (int i = 0; i < N_VIEWS; i++) c.views[i].n_edges = i < 4 ? 20 : 0;
+    add_edges(&c, 0, 2, (const double[3]){0.95, 0.6, 3}, (const double[3]){0.95, 1.9, 3}, 0);
+    for (int i = 0; i < N_VIEWS; i++) /* the wall y = 1.9 does not follow */
+        for (uint32_t k = 0; k < N_SEEDS; k++) {
+            plane_seed *seed = &c.views[i].seeds[N_SEEDS + k];
+            seed->position[1] = 1.9f + 0.02f * (seed->position[1] - 1.9f);
+        }
+    assert_int_equal(plane_creases_refine(&c.maps, c.views, c.planes, 3, &error), SPLAT_OK);
+    for (int k = 0; k < 3; k++) assert_true(error_of(&c, k) < 0.002);
+    corner_free(&c);
+}
+
 /* One edge says nothing of how a plane without seeds turns about it. */
 static void a_plane_does_not_turn_about_its_only_edge(void **state)
 {
@@ -268,6 +288,7 @@ int main(void)
         cmocka_unit_test(planes_meet_where_the_edges_are),
         cmocka_unit_test(outlines_move_no_plane),
         cmocka_unit_test(a_plane_stays_where_most_of_its_seeds_are),
+        cmocka_unit_test(edges_that_agree_with_seeds_outvote_others),
         cmocka_unit_test(a_plane_does_not_turn_about_its_only_edge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

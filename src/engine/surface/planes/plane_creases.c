@@ -17,12 +17,13 @@
 #define EDGE_RUN 8.0        /* pixels of an edge that share their error */
 #define LEAST_WEIGHT 0.8    /* mean weight of the edges of two planes; outlines of what stands in front have less */
 #define SURE_PASS 3         /* from which on pairs with less are left out */
-#define SEED_SIGMA 0.001    /* of the depth: of a plane's seeds, at least */
+#define SEED_SIGMA 0.001      /* of the depth: of a plane's seeds, at least */
 #define SEED_CUT 0.01       /* of the depth, where their weight ends */
 #define SEED_GROUPS 8.0     /* independent groups among a plane's seeds: the seeds of a group share their error, as all
                                views see the same splat */
+#define LEAST_FIRST 0.5     /* mean weight, in the beginning, of edges that other edges may not contradict */
 #define LEAST_LEFT 0.5      /* of a plane's seeds, by weight: with fewer left on it edges and seeds contradict */
-#define MOST_TRIALS 3       /* to refine planes without those that contradict */
+#define MOST_TRIALS 5       /* to refine planes without what contradicts */
 #define DAMPING 1e-4        /* of each unknown: a plane turns about its only edge no more than it must */
 #define N_PASSES 6
 
@@ -37,7 +38,8 @@ typedef struct crease {
 typedef struct pair {
     uint32_t n_views, last_view; /* that see it; + 1 */
     double n, weight;            /* edges, and the sum of their weights in the last pass */
-    bool is_out;
+    double first;                /* their mean weight where the planes were in the beginning */
+    bool is_out, is_barred;      /* barred: out in all passes */
 } pair;
 
 /* Seeds of a plane: sums of weights, and of distances over depth. */
@@ -239,9 +241,17 @@ static void find_creases(refiner *r)
     r->n_creases = n;
 }
 
+static const double cuts[N_PASSES] = {10, 7, 5, 3.5, 2.5, 2.5}; /* pixels */
+
+/* How well edges agree with the planes that the seeds alone make. */
+static void measure_first(refiner *r)
+{
+    for (size_t i = 0; i < r->n_creases; i++) add_crease(r, &r->creases[i], cuts[SURE_PASS]);
+    for (size_t i = 0; i < r->n * r->n; i++) r->pairs[i].first = r->pairs[i].weight / fmax(r->pairs[i].n, 1);
+}
+
 static void add_all_creases(refiner *r, int pass)
 {
-    static const double cuts[N_PASSES] = {10, 7, 5, 3.5, 2.5, 2.5}; /* pixels */
     for (size_t i = 0; i < r->n * r->n; i++) {
         pair *own = &r->pairs[i];
         if (pass >= SURE_PASS && own->weight < LEAST_WEIGHT * own->n) own->is_out = true;
@@ -277,10 +287,31 @@ static uint32_t count_others(const refiner *r, size_t plane)
     return n;
 }
 
+static pair *pair_of(const refiner *r, size_t a, size_t b)
+{
+    return &r->pairs[a < b ? a * r->n + b : b * r->n + a];
+}
+
+/* Edges of a plane contradict each other if those with one other plane agreed with its seeds, and no more do. Then the
+ * edges that never agreed with the seeds are outlines of something in front, and are barred. True if there are such. */
+static bool bar_outlines(refiner *r, size_t plane)
+{
+    bool is_lost = false, is_any = false;
+    for (size_t i = 0; i < r->n; i++) {
+        const pair *own = pair_of(r, plane, i);
+        is_lost |= i != plane && own->first >= LEAST_WEIGHT && own->is_out && !own->is_barred;
+    }
+    for (size_t i = 0; i < r->n && is_lost; i++) {
+        pair *own = pair_of(r, plane, i);
+        if (i == plane || !(own->n > 0) || own->is_out || own->first >= LEAST_FIRST) continue;
+        is_any = own->is_barred = true;
+    }
+    return is_any;
+}
+
 /* Planes that the edges with one other took away from their seeds keep to these: something else is there. Of two lines
- * or more some say the same of a plane, and are believed. False when there is none; else all planes are as they
- * were. */
-static bool hold_back(refiner *r, const own_seeds *first, const plane_fit *fits)
+ * or more some say the same of a plane, and are believed. True if there are such. */
+static bool hold_lost(refiner *r, const own_seeds *first)
 {
     bool is_any = false;
     for (size_t i = 0; i < r->n; i++) {
@@ -288,10 +319,21 @@ static bool hold_back(refiner *r, const own_seeds *first, const plane_fit *fits)
         if (is_left || r->is_held[i] || count_others(r, i) > 1) continue;
         is_any = r->is_held[i] = true;
     }
-    if (!is_any) return false;
+    return is_any;
+}
+
+/* Leaves out what contradicts. False when there is nothing; else all planes are as they were. */
+static bool hold_back(refiner *r, const own_seeds *first, const plane_fit *fits)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < r->n; i++) is_any |= bar_outlines(r, i);
+    if (!is_any && !hold_lost(r, first)) return false;
     for (size_t i = 0; i < r->n; i++) r->planes[i].fit = fits[i];
-    for (size_t i = 0; i < r->n * r->n; i++)
-        r->pairs[i] = (pair){.n_views = r->pairs[i].n_views, .is_out = r->is_held[i / r->n] || r->is_held[i % r->n]};
+    for (size_t i = 0; i < r->n * r->n; i++) {
+        pair *own = &r->pairs[i];
+        own->n = own->weight = 0;
+        own->is_out = own->is_barred || r->is_held[i / r->n] || r->is_held[i % r->n];
+    }
     return true;
 }
 
@@ -299,6 +341,7 @@ static void refine(refiner *r, plane_fit *fits)
 {
     own_seeds *first = r->seeds + 2 * r->n;
     find_creases(r);
+    measure_first(r);
     add_all_seeds(r, NULL);
     memcpy(first, r->seeds, r->n * sizeof *first);
     for (size_t i = 0; i < r->n; i++) fits[i] = r->planes[i].fit;
