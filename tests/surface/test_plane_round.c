@@ -27,7 +27,7 @@ static void two_places_tell_a_surface(void **state)
         for (int side = -1; side < 2; side += 2) {
             const plane_round_place a = place_on(rounds[i], 0.3, 0.2, side), b = place_on(rounds[i], 1.4, 0.7, side);
             plane_round found;
-            assert_true(plane_round_of_two(&a, &b, i == 1, &found));
+            assert_true(plane_round_of_two(&a, &b, i == 1 ? PLANE_ROUND_BALL : PLANE_ROUND_CYLINDER, NULL, &found));
             assert_true(plane_round_is_ball(&found) == (i == 1) && fabs(found.radius - rounds[i]->radius) < 1e-5);
             assert_true(plane_round_is_like(&found, rounds[i]));
             assert_int_equal(plane_round_side(&found, &a), side);
@@ -35,8 +35,8 @@ static void two_places_tell_a_surface(void **state)
     const plane_round_place a = place_on(&pillar, 0.3, 0, 1), same = place_on(&pillar, 0.3, 1, 1);
     const plane_round_place inside = place_on(&pillar, 1.4, 0, -1);
     plane_round found;
-    assert_false(plane_round_of_two(&a, &same, false, &found)); /* parallel normals */
-    assert_false(plane_round_of_two(&a, &inside, false, &found));
+    assert_false(plane_round_of_two(&a, &same, PLANE_ROUND_CYLINDER, NULL, &found)); /* parallel normals */
+    assert_false(plane_round_of_two(&a, &inside, PLANE_ROUND_CYLINDER, NULL, &found));
 }
 
 static void rays_meet_both_sheets(void **state)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define LEAST_BEND 0.1   /* sine of the angle between the normals of two places that determine a surface */
+#define LEAST_ACROSS 0.85 /* part of a normal across the axis of its cylinder */
 #define LIKE 0.15         /* of the radius, and */
 #define LIKE_COSINE 0.98
 #define MOST_UNEQUAL 0.3 /* of the radius: the difference of the radii that the two places tell */
@@ -49,7 +50,30 @@ static bool meet(const double a[3], const double n[3], const double b[3], const 
     return *s * *t > 0 && fabs(fabs(*s) - fabs(*t)) < MOST_UNEQUAL * fmax(fabs(*s), fabs(*t));
 }
 
-bool plane_round_of_two(const plane_round_place *a, const plane_round_place *b, bool ball, plane_round *r)
+/* The axis of a cylinder whose normals n are known. False: it is not determined. */
+static bool axis_of(double n[2][3], double axis[3])
+{
+    for (int k = 0; k < 3; k++)
+        axis[k] = n[0][(k + 1) % 3] * n[1][(k + 2) % 3] - n[0][(k + 2) % 3] * n[1][(k + 1) % 3];
+    const double length = sqrt(dot(axis, axis));
+    for (int k = 0; k < 3 && length > 0; k++) axis[k] /= length;
+    return length > LEAST_BEND;
+}
+
+/* Turns normals across a known axis. False: one of them points along it. */
+static bool turn_across(const plane_round *r, double n[2][3])
+{
+    for (int i = 0; i < 2; i++) {
+        across(r, n[i]);
+        const double length = sqrt(dot(n[i], n[i]));
+        if (!(length > LEAST_ACROSS)) return false;
+        for (int k = 0; k < 3; k++) n[i][k] /= length;
+    }
+    return true;
+}
+
+bool plane_round_of_two(const plane_round_place *a, const plane_round_place *b, plane_round_kind kind,
+                        const double *axis, plane_round *r)
 {
     double p[2][3], n[2][3], s, t;
     const plane_round_place *places[2] = {a, b};
@@ -59,13 +83,10 @@ bool plane_round_of_two(const plane_round_place *a, const plane_round_place *b, 
             p[i][k] = (double)places[i]->position[k];
             n[i][k] = (double)places[i]->normal[k];
         }
-    if (!ball) {
-        double length = 0;
-        for (int k = 0; k < 3; k++)
-            r->axis[k] = n[0][(k + 1) % 3] * n[1][(k + 2) % 3] - n[0][(k + 2) % 3] * n[1][(k + 1) % 3];
-        length = sqrt(dot(r->axis, r->axis));
-        if (!(length > LEAST_BEND)) return false;
-        for (int k = 0; k < 3; k++) r->axis[k] /= length;
+    if (kind != PLANE_ROUND_BALL) {
+        r->is_fixed = kind == PLANE_ROUND_UPRIGHT;
+        if (r->is_fixed) memcpy(r->axis, axis, sizeof r->axis);
+        if (!(r->is_fixed ? turn_across(r, n) : axis_of(n, r->axis))) return false;
         /* the second place in the plane across the axis through the first */
         double d[3];
         for (int k = 0; k < 3; k++) d[k] = p[1][k] - p[0][k];
@@ -75,6 +96,48 @@ bool plane_round_of_two(const plane_round_place *a, const plane_round_place *b, 
     if (!meet(p[0], n[0], p[1], n[1], &s, &t)) return false;
     for (int k = 0; k < 3; k++) r->center[k] = 0.5 * (p[0][k] + s * n[0][k] + p[1][k] + t * n[1][k]);
     r->radius = 0.5 * (fabs(s) + fabs(t));
+    return true;
+}
+
+/* Cramer's rule. False: the rows are nearly dependent. */
+static bool solve3(double rows[3][3], const double right[3], double x[3])
+{
+    double cross[3][3], det, size = 1;
+    for (int i = 0; i < 3; i++) {
+        const double *a = rows[(i + 1) % 3], *b = rows[(i + 2) % 3];
+        for (int k = 0; k < 3; k++)
+            cross[i][k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
+        size *= sqrt(dot(rows[i], rows[i]));
+    }
+    det = dot(rows[0], cross[0]);
+    if (!(fabs(det) > 1e-4 * size)) return false;
+    for (int k = 0; k < 3; k++)
+        x[k] = (right[0] * cross[0][k] + right[1] * cross[1][k] + right[2] * cross[2][k]) / det;
+    return true;
+}
+
+bool plane_round_through(const float *const places[4], plane_round *r)
+{
+    const bool is_ball = plane_round_is_ball(r);
+    double p[4][3], rows[3][3], right[3], d[3];
+    for (int i = 0; i < 4; i++) {
+        for (int k = 0; k < 3; k++) p[i][k] = (double)places[i][k] - r->center[k];
+        across(r, p[i]);
+    }
+    for (int i = 0; i < (is_ball ? 3 : 2); i++) {
+        for (int k = 0; k < 3; k++) rows[i][k] = p[i + 1][k] - p[0][k];
+        right[i] = 0.5 * (dot(p[i + 1], p[i + 1]) - dot(p[0], p[0]));
+    }
+    if (!is_ball) {
+        memcpy(rows[2], r->axis, sizeof rows[2]);
+        right[2] = 0;
+    }
+    if (!solve3(rows, right, d)) return false;
+    for (int k = 0; k < 3; k++) {
+        r->center[k] += d[k];
+        d[k] -= p[0][k];
+    }
+    r->radius = sqrt(dot(d, d));
     return true;
 }
 

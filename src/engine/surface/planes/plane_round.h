@@ -33,8 +33,22 @@ bool plane_round_is_ball(const plane_round *round);
 /* The signed distance of a place from the surface, > 0 outside, and the unit direction away from the axis or middle. */
 double plane_round_distance(const plane_round *round, const float position[3], double outward[3]);
 
-/* The surface through two places with normals; false: there is none. */
-bool plane_round_of_two(const plane_round_place *a, const plane_round_place *b, bool is_ball, plane_round *round);
+/* What two places may make: a ball, a cylinder of any axis, or one of a known axis, as a column on a floor. */
+typedef enum plane_round_kind {
+    PLANE_ROUND_CYLINDER,
+    PLANE_ROUND_BALL,
+    PLANE_ROUND_UPRIGHT,
+    PLANE_ROUND_KINDS,
+} plane_round_kind;
+
+/* The surface through two places with normals; axis: of an upright cylinder, of length 1, whose round->is_fixed becomes
+ * true. False: there is none. */
+bool plane_round_of_two(const plane_round_place *a, const plane_round_place *b, plane_round_kind kind,
+                        const double *axis, plane_round *round);
+
+/* Moves a surface, whose axis stays, so that it passes through places: the first three, or of a ball four. False: they
+ * determine none, and it stays as it is. */
+bool plane_round_through(const float *const places[4], plane_round *round);
 
 /* The slant where the ray through (x, y) of a picture meets the surface: the nearer sheet, or the farther one. False:
  * nowhere. */

@@ -3,6 +3,8 @@
 
 #include "surface/planes/plane_parts.h"
 
+#include "base/rng.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -12,6 +14,7 @@
 #define SHADE_NOISES 3.0f /* noises: residuals that are larger count less and less */
 #define SHADE_WEIGHT 1.0  /* against rims */
 #define PLACES 1000u      /* every so many-th place counts, so that these do */
+#define DRAWS 256u        /* of rims that a surface passes through */
 #define FIT_ERROR 0.03    /* of the depth, of a place */
 
 double plane_round_cost_of_places(const plane_round_fitter *f, const plane_round *round)
@@ -60,6 +63,29 @@ double plane_round_cost_of_shading(const plane_round_fitter *f, const plane_roun
         sum += r * r / (1 + r * r);
     }
     return SHADE_WEIGHT * sum / (double)f->n_sites + plane_round_cost_of_rims(f, round);
+}
+
+void plane_round_vote(plane_round_fitter *f)
+{
+    plane_round best = f->round;
+    double least = plane_round_cost_of_shape(f, &best);
+    double costs[DRAWS];
+    plane_round drawn[DRAWS];
+    if (f->n_rims < LEAST_RIMS) return;
+#pragma omp parallel for schedule(dynamic, 8) num_threads(f->s->threads)
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        const splat_random4 r = splat_random(f->s->seed, SPLAT_STREAM_PLANES, 0x20000u, i);
+        const float *places[4];
+        for (int k = 0; k < 4; k++) places[k] = f->seeds[(uint64_t)r.x[k] * f->n_rims >> 32]->position;
+        drawn[i] = f->round;
+        costs[i] = plane_round_through(places, &drawn[i]) ? plane_round_cost_of_shape(f, &drawn[i]) : INFINITY;
+    }
+    for (uint32_t i = 0; i < DRAWS; i++) {
+        if (!(costs[i] < least)) continue;
+        least = costs[i];
+        best = drawn[i];
+    }
+    f->round = best;
 }
 
 bool plane_round_has_rim(const plane_round_fitter *f, uint32_t number)

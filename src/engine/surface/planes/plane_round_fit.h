@@ -33,6 +33,10 @@ bool plane_round_has_rim(const plane_round_fitter *f, uint32_t number);
 /* The part of the rims that lies on it. */
 double plane_round_rims(const plane_round_fitter *f);
 
+/* Moves f->round, whose axis stays, to where most rims are at f->error, by random sample consensus of three or four of
+ * them (Fischler and Bolles 1981): no descent finds them past others. */
+void plane_round_vote(plane_round_fitter *f);
+
 typedef double (*plane_round_cost)(const plane_round_fitter *f, const plane_round *round);
 
 /* Moves f->round to a lower cost by the simplex of Nelder and Mead, whose first step is a part of f->length, and of a

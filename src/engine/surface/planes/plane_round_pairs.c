@@ -11,6 +11,18 @@
 #define SAMPLE 1000u  /* places that judge a pair */
 #define SMALLEST 0.01 /* radius, in depths */
 
+/* A direction that cylinders may have, heavy ones more often. NULL: there is none. */
+static const double *draw_axis(const plane_round_places *s, uint32_t random)
+{
+    double sum = 0, at = 0;
+    for (uint32_t i = 0; i < s->n_axes; i++) sum += s->axes[i].weight;
+    for (uint32_t i = 0; i < s->n_axes; i++) {
+        at += s->axes[i].weight;
+        if ((double)random * 0x1p-32 * sum < at) return s->axes[i].direction;
+    }
+    return NULL;
+}
+
 /* Two places that are free, of one view. */
 static bool draw(const plane_round_places *s, uint32_t model, uint32_t number, plane_round *round)
 {
@@ -21,7 +33,9 @@ static bool draw(const plane_round_places *s, uint32_t model, uint32_t number, p
     float apart = 0;
     for (int k = 0; k < 3; k++) apart += (p->position[k] - q->position[k]) * (p->position[k] - q->position[k]);
     if (s->is_taken[a] || s->is_taken[b] || apart > 0.5f * p->depth * p->depth) return false;
-    if (!plane_round_of_two(p, q, number % 2, round)) return false;
+    const plane_round_kind kind = (plane_round_kind)(number % PLANE_ROUND_KINDS);
+    const double *axis = draw_axis(s, r.x[2]);
+    if ((kind == PLANE_ROUND_UPRIGHT && !axis) || !plane_round_of_two(p, q, kind, axis, round)) return false;
     const double depth = (double)p->depth;
     return round->radius > SMALLEST * depth && round->radius < PLANE_ROUND_LARGEST * depth &&
            plane_round_side(round, p) == plane_round_side(round, q);

@@ -4,7 +4,7 @@
 
 #include "surface/planes/plane_round_places.h"
 
-#define PLANE_ROUND_DRAWS 2048 /* pairs for a surface */
+#define PLANE_ROUND_DRAWS 3072 /* pairs for a surface */
 
 typedef struct plane_round_pair {
     plane_round round;

@@ -14,6 +14,7 @@
 #define STEP 3              /* pixels of the small photo between places */
 #define MOST_PLACES 60000u  /* of all views, about */
 #define NEAR 0.12           /* of the depth: places of a surface lie so near, as plain places are that far off */
+#define LEAST_CROSS 0.7     /* sine of the angle between two planes whose line tells a direction */
 #define LEAST_COSINE 0.85   /* of the angle between the normals of both */
 
 bool plane_round_slant_now(const plane_shade *shade, uint32_t v, size_t pixel, plane_slant *slant)
@@ -49,11 +50,51 @@ static uint32_t take(const plane_shade *shade, uint32_t v, int step, plane_round
     return n;
 }
 
+static int heavier_first(const void *a, const void *b)
+{
+    const plane_round_axis *x = a, *y = b;
+    if (x->weight != y->weight) return x->weight > y->weight ? -1 : 1;
+    return memcmp(x->direction, y->direction, sizeof x->direction);
+}
+
+/* Normals of the largest planes, and the lines in which two of these meet. */
+static void find_axes(plane_round_places *s)
+{
+    plane_round_axis normals[PLANE_ROUND_AXIS_PLANES + 1];
+    uint32_t n = 0;
+    for (size_t i = 0; i < s->n_planes; i++) {
+        const plane_global *plane = &s->planes[i];
+        plane_round_axis *last = &normals[n];
+        memcpy(last->direction, plane->fit.normal, sizeof last->direction);
+        last->weight = (plane->high[0] - plane->low[0]) * (plane->high[1] - plane->low[1]) * plane->n_views;
+        qsort(normals, n + 1, sizeof *normals, heavier_first);
+        n += n < PLANE_ROUND_AXIS_PLANES;
+    }
+    memcpy(s->axes, normals, n * sizeof *normals);
+    s->n_axes = n;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = 0; k < i; k++) {
+            const double *a = normals[i].direction, *b = normals[k].direction;
+            plane_round_axis *line = &s->axes[s->n_axes];
+            double square = 0;
+            for (int j = 0; j < 3; j++) {
+                line->direction[j] = a[(j + 1) % 3] * b[(j + 2) % 3] - a[(j + 2) % 3] * b[(j + 1) % 3];
+                square += line->direction[j] * line->direction[j];
+            }
+            if (!(square > LEAST_CROSS * LEAST_CROSS)) continue;
+            for (int j = 0; j < 3; j++) line->direction[j] /= sqrt(square);
+            line->weight = normals[i].weight;
+            s->n_axes++;
+        }
+    qsort(s->axes, s->n_axes, sizeof *s->axes, heavier_first);
+}
+
 bool plane_round_places_take(plane_round_places *s)
 {
     const size_t n_views = s->shade->maps->n;
     const int step = plane_places_step(s->shade, STEP, MOST_PLACES);
     size_t room = 0, *starts = malloc((n_views + 1) * sizeof *starts);
+    find_axes(s);
     s->first = calloc(n_views + 1, sizeof *s->first);
     for (size_t v = 0; v < n_views && starts; v++) {
         starts[v] = room;

@@ -4,11 +4,22 @@
 
 #include "surface/planes/plane_round.h"
 
+/* A direction that cylinders may have: the normal of a plane of the scene, or the line in which two planes meet. */
+typedef struct plane_round_axis {
+    double direction[3]; /* of length 1 */
+    double weight;       /* area of the planes, the smaller of two, times views that see it */
+} plane_round_axis;
+
+#define PLANE_ROUND_AXIS_PLANES 12 /* planes that tell directions, */
+#define PLANE_ROUND_AXES 78        /* of one or two of these */
+
 /* The places, and what the search for round surfaces needs of the scene. */
 typedef struct plane_round_places {
     const plane_shade *shade;
     const plane_global *planes; /* [n_planes] */
     size_t n_planes;
+    plane_round_axis axes[PLANE_ROUND_AXES]; /* [n_axes] of decreasing weight */
+    uint32_t n_axes;
     plane_round_place *places;  /* [n] by views */
     uint8_t *is_taken;          /* [n] */
     uint32_t n, *first;         /* first: [views + 1] place of each view */
@@ -17,7 +28,7 @@ typedef struct plane_round_places {
     int threads;
 } plane_round_places;
 
-/* Fills places, is_taken, n and first. False: memory is exhausted. The caller frees them in either case. */
+/* Fills axes, places, is_taken, n and first. False: memory is exhausted. The caller frees them in either case. */
 bool plane_round_places_take(plane_round_places *places);
 void plane_round_places_free(plane_round_places *places);
 /* The surface of a view at a pixel without a plane: a smooth or round one, or the splat's. False: there is a plane, or

@@ -16,6 +16,7 @@
 #define SHARP 1.3           /* photos tell a surface, or a cylinder whose axis planes tell has so many of the rims: */
 #define SHARP_WORSE 1.5     /* PLANE_ROUND_WORSE of such a surface: many small ones fit noise as well */
 #define MOSTLY_RIGHT 0.45
+#define LIKELY 2.0          /* and before it is fitted to the shading */
 #define LEAST_ARC 0.94      /* cosine: half of the arc of a surface is 20 degrees at least */
 #define SITES 400u          /* places whose shading fits a surface */
 #define RIMS 1000u          /* seeds of rims that do */
@@ -25,6 +26,7 @@
 #define SIMPLEX_STARTS 3
 #define FIRST_STEP 0.02     /* of the depth, and radians */
 #define LONG 1.5            /* radii: rims of longer cylinders tell the axis */
+#define MOST_AXES 4u        /* directions of planes that are tried */
 #define STRAIGHT_WORTH 0.85 /* of the rims that lie on the cylinder as it was */
 #define FLAT_RIM 0.1        /* of the radius */
 
@@ -196,6 +198,7 @@ double plane_round_shape(plane_round_fitter *f)
     for (f->error = 8 * PLANE_ROUND_RIM_ERROR; f->error >= PLANE_ROUND_RIM_ERROR; f->error /= 2) {
         if (!gather(f)) return 0;
         look_at_rims(f);
+        plane_round_vote(f);
         plane_round_descend(f, plane_round_cost_of_shape, 2 * f->error, SIMPLEX_STEPS / 2);
     }
     if (!gather(f) || !is_bent(f)) return 0;
@@ -229,24 +232,25 @@ void plane_round_straighten(plane_round_fitter *f)
 {
     const plane_round free_one = f->round;
     const double least = STRAIGHT_WORTH * plane_round_rims(f) * f->n_rims;
-    double largest = 0;
-    plane_round best = free_one;
-    if (plane_round_is_ball(&free_one) || span(f) > LONG * free_one.radius) return;
-    for (size_t i = 0; i < f->s->n_planes; i++) {
-        const plane_global *plane = &f->s->planes[i];
-        const double *n = plane->fit.normal, *axis = free_one.axis;
-        const double area = (plane->high[0] - plane->low[0]) * (plane->high[1] - plane->low[1]) * plane->n_views;
-        if (fabs(n[0] * axis[0] + n[1] * axis[1] + n[2] * axis[2]) < PLANE_ROUND_PARALLEL || area < largest) continue;
+    const bool is_long = span(f) > LONG * free_one.radius;
+    if (plane_round_is_ball(&free_one)) return;
+    if (is_long && free_one.is_fixed) {
+        f->round.is_fixed = false;
+        plane_round_descend(f, plane_round_cost_of_rims, PLANE_ROUND_RIM_ERROR, SIMPLEX_STEPS);
+    }
+    if (is_long || free_one.is_fixed) return;
+    for (uint32_t i = 0, n = 0; i < f->s->n_axes && n < MOST_AXES; i++) {
+        const double *to = f->s->axes[i].direction, *axis = free_one.axis;
+        if (fabs(to[0] * axis[0] + to[1] * axis[1] + to[2] * axis[2]) < PLANE_ROUND_PARALLEL) continue;
         f->round = free_one;
-        memcpy(f->round.axis, n, sizeof f->round.axis);
+        memcpy(f->round.axis, to, sizeof f->round.axis);
         f->round.is_fixed = true;
+        n++;
         for (f->error = 8 * PLANE_ROUND_RIM_ERROR; f->error >= PLANE_ROUND_RIM_ERROR; f->error /= 2)
             plane_round_descend(f, plane_round_cost_of_rims, 3 * f->error, SIMPLEX_STEPS / 2);
-        if (plane_round_worth(f) < least) continue;
-        largest = area;
-        best = f->round;
+        if (plane_round_worth(f) >= least) return;
     }
-    f->round = best;
+    f->round = free_one;
 }
 
 /* The least residual of the surface with a radius that is a little smaller or larger, against its own: above 1 the
@@ -260,6 +264,13 @@ static double sharpness(const plane_round_fitter *f, double own)
         least = fmin(least, residual_of(&moved));
     }
     return least / fmax(own, 1e-9);
+}
+
+bool plane_round_is_likely(plane_round_fitter *f)
+{
+    look(f);
+    return f->n_sites >= LEAST_PLACES / 2 &&
+           residual_of(f) < LIKELY * residual_now(f) + (double)(PLANE_ROUND_MORE * f->s->noise);
 }
 
 bool plane_round_is_supported(plane_round_fitter *f)

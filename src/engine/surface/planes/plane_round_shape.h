@@ -17,10 +17,13 @@ double plane_round_shape(plane_round_fitter *f);
 /* The number of rims that lie on it; 0: too small a part of them does. */
 double plane_round_worth(const plane_round_fitter *f);
 /* Rims of a short part of a cylinder say little of its axis. Axes of what people build have the directions of planes'
- * normals: the axis becomes that of the largest plane to which the rims do not object. */
+ * normals, or of the lines in which planes meet: the axis becomes that of the largest planes to which the rims do not object. A long cylinder turns as its
+ * rims say. */
 void plane_round_straighten(plane_round_fitter *f);
 /* True if the rims on the surface lie in one plane: other balls, and oblique cylinders, pass through them, too. */
 bool plane_round_is_loose(const plane_round_fitter *f);
+/* False if the photos already say that a surface is somewhere else. */
+bool plane_round_is_likely(plane_round_fitter *f);
 /* Fits f->round to the shading and gives it its box. True if the photos support it. */
 bool plane_round_is_supported(plane_round_fitter *f);
 

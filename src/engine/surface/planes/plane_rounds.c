@@ -9,8 +9,9 @@
 #include <stdlib.h>
 
 #define FAILURES 6         /* surfaces that do not hold, one after another, and the search ends */
-#define TRIES 6            /* pairs whose surfaces are fitted, */
-#define MOST_TRIES 60u     /* of so many of the best */
+#define TRIES 4            /* pairs of each kind whose surfaces are fitted, */
+#define MOST_TRIES 200u    /* of so many of the best */
+#define MOST_ASKED 5       /* of these that are compared with the photos */
 #define TAKEN 0.03         /* of the depth: places so near to a surface that does not hold */
 #define CLAIMED 0.25f      /* of the inverse depth: places so near to one that does */
 #define SAME_RADIUS 0.05   /* of the radius */
@@ -65,31 +66,54 @@ static bool meet_in_ball(const plane_round *a, const plane_round *b, plane_round
     return sqrt(apart) < SAME_RADIUS * a->radius;
 }
 
-/* A surface that the photos support: of those of the best pairs the cylinder or the ball with most rims, else the
- * other. False: neither; f->round is the first of them. */
+static plane_round_kind kind_of(const plane_round *round)
+{
+    return plane_round_is_ball(round) ? PLANE_ROUND_BALL : round->is_fixed ? PLANE_ROUND_UPRIGHT : PLANE_ROUND_CYLINDER;
+}
+
+/* A fitted surface, and the number of rims on it. */
+typedef struct candidate {
+    plane_round round;
+    double worth;
+} candidate;
+
+/* Fits surfaces of the best pairs of every kind. Returns how many are worth a look and differ. */
+static int fit_best(plane_round_fitter *f, const plane_round_pair *pairs, uint32_t n, candidate *found)
+{
+    int n_tried[PLANE_ROUND_KINDS] = {0}, n_found = 0;
+    for (uint32_t i = 0; i < n && i < MOST_TRIES; i++) {
+        const plane_round_kind kind = kind_of(&pairs[i].round);
+        int same = 0;
+        if (n_tried[kind] == TRIES || plane_round_pair_is_known(pairs, i)) continue;
+        n_tried[kind]++;
+        f->round = pairs[i].round;
+        if (!(plane_round_shape(f) > 0)) continue;
+        plane_round_straighten(f);
+        const double worth = plane_round_is_loose(f) ? 0 : plane_round_worth(f);
+        while (same < n_found && !plane_round_is_like(&f->round, &found[same].round)) same++;
+        if (worth > 0 && !plane_round_is_likely(f)) continue;
+        if (!(worth > (same < n_found ? found[same].worth : 0))) continue;
+        found[same] = (candidate){f->round, worth};
+        n_found += same == n_found;
+    }
+    return n_found;
+}
+
+/* A surface that the photos support, those with more rims first. False: none; f->round is the first of them. */
 static bool find_one(plane_round_fitter *f, const plane_round_pair *pairs, uint32_t n)
 {
-    plane_round best[2] = {{.radius = 0}, {.radius = 0}};
-    double most[2] = {0, 0};
-    int n_tried = 0;
-    for (uint32_t i = 0; i < n && i < MOST_TRIES && n_tried < TRIES; i++) {
-        if (plane_round_pair_is_known(pairs, i)) continue;
-        n_tried++;
-        f->round = pairs[i].round;
-        const double part = plane_round_shape(f);
-        if (part > 0) plane_round_straighten(f);
-        const double worth = part > 0 && !plane_round_is_loose(f) ? plane_round_worth(f) : 0;
-        const int kind = plane_round_is_ball(&f->round);
-        if (!(worth > most[kind])) continue;
-        most[kind] = worth;
-        best[kind] = f->round;
+    candidate found[TRIES * PLANE_ROUND_KINDS];
+    plane_round first = {.radius = 0};
+    const int n_found = fit_best(f, pairs, n, found);
+    for (int k = 0; k < n_found && k < MOST_ASKED; k++) {
+        int best = 0;
+        for (int i = 1; i < n_found; i++) best = found[i].worth > found[best].worth ? i : best;
+        f->round = found[best].round;
+        if (plane_round_is_supported(f)) return true;
+        if (k == 0) first = f->round;
+        found[best].worth = 0;
     }
-    const int first = most[1] > most[0];
-    for (int k = 0; k < 2; k++) {
-        f->round = best[k ? !first : first];
-        if (most[k ? !first : first] > 0 && plane_round_is_supported(f)) return true;
-    }
-    f->round = best[first];
+    f->round = first;
     return false;
 }
 
