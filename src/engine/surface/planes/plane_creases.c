@@ -17,15 +17,19 @@
 #define EDGE_RUN 8.0        /* pixels of an edge that share their error */
 #define LEAST_WEIGHT 0.8    /* mean weight of the edges of two planes; outlines of what stands in front have less */
 #define SURE_PASS 3         /* from which on pairs with less are left out */
-#define SEED_SIGMA 0.001      /* of the depth: of a plane's seeds, at least */
+#define SEED_SIGMA 0.002    /* of the depth: of a plane's seeds, at least, as those of plain parts agree on a wrong
+                               depth */
 #define SEED_CUT 0.01       /* of the depth, where their weight ends */
 #define SEED_GROUPS 8.0     /* independent groups among a plane's seeds: the seeds of a group share their error, as all
                                views see the same splat */
+#define ANGLE_SIGMA 0.002   /* radians, of a right angle */
+#define ANGLE_CUT 0.02      /* radians: other angles are meant */
+#define ANGLE_SEEDS 100     /* of planes that have right angles */
 #define LEAST_FIRST 0.5     /* mean weight, in the beginning, of edges that other edges may not contradict */
 #define LEAST_LEFT 0.5      /* of a plane's seeds, by weight: with fewer left on it edges and seeds contradict */
 #define MOST_TRIALS 5       /* to refine planes without what contradicts */
 #define DAMPING 1e-4        /* of each unknown: a plane turns about its only edge no more than it must */
-#define N_PASSES 6
+#define N_PASSES 8
 
 /* An edge at which two planes meet, a < b. */
 typedef struct crease {
@@ -111,7 +115,7 @@ static void add_crease(refiner *r, const crease *edge, double cut)
     double residual = scale * (s[1] * along[0] - s[0] * along[1]), weight = tukey(residual / cut);
     own->n++;
     own->weight += weight;
-    if (!(weight > 0)) return;
+    if (own->is_out || !(weight > 0)) return;
     for (int k = 0; k < 2; k++) {
         double sign = k ? -scale : scale, of_s[3];
         rows_of_place(fit[k], at, of_s);
@@ -145,6 +149,33 @@ static void add_seeds(refiner *r, const plane_view *view, const plane_hypothesis
         add(r, &plane, 1, rows, distance,
             weight * SEED_GROUPS / (before[plane].weight * sigma * sigma * depth * depth));
     }
+}
+
+/* a . b = 0, or the same of an axis of b where both are parallel; axis < 0: none. */
+static void add_angle(refiner *r, size_t a, size_t b, int axis)
+{
+    const size_t planes[2] = {a, b};
+    const plane_fit *p = &r->planes[a].fit, *q = &r->planes[b].fit;
+    const double *to = axis < 0 ? q->normal : q->axes[axis];
+    double rows[6] = {0}, residual = splat_dot3(p->normal, to);
+    for (int k = 0; k < 2; k++) {
+        rows[k] = splat_dot3(p->axes[k], to);
+        if (axis < 0) rows[3 + k] = splat_dot3(p->normal, q->axes[k]);
+        else if (k == axis) rows[3 + k] = -splat_dot3(p->normal, q->normal);
+    }
+    add(r, planes, 2, rows, residual, tukey(residual / ANGLE_CUT) / (ANGLE_SIGMA * ANGLE_SIGMA));
+}
+
+/* What people build has right angles: planes that nearly do become so, as far as edges and seeds allow. */
+static void add_angles(refiner *r)
+{
+    for (size_t a = 0; a < r->n; a++)
+        for (size_t b = 0; b < a; b++) {
+            if (r->seeds[r->n + a].weight < ANGLE_SEEDS || r->seeds[r->n + b].weight < ANGLE_SEEDS) continue;
+            const double cosine = fabs(splat_dot3(r->planes[a].fit.normal, r->planes[b].fit.normal));
+            if (cosine < ANGLE_CUT) add_angle(r, a, b, -1);
+            for (int k = 0; k < 2 && cosine > 1 - ANGLE_CUT * ANGLE_CUT / 2; k++) add_angle(r, a, b, k);
+        }
 }
 
 static void add_all_seeds(refiner *r, const own_seeds *before)
@@ -241,7 +272,7 @@ static void find_creases(refiner *r)
     r->n_creases = n;
 }
 
-static const double cuts[N_PASSES] = {10, 7, 5, 3.5, 2.5, 2.5}; /* pixels */
+static const double cuts[N_PASSES] = {10, 7, 5, 3.5, 2.5, 2.5, 2.5, 2.5}; /* pixels */
 
 /* How well edges agree with the planes that the seeds alone make. */
 static void measure_first(refiner *r)
@@ -254,11 +285,11 @@ static void add_all_creases(refiner *r, int pass)
 {
     for (size_t i = 0; i < r->n * r->n; i++) {
         pair *own = &r->pairs[i];
-        if (pass >= SURE_PASS && own->weight < LEAST_WEIGHT * own->n) own->is_out = true;
+        own->is_out = own->is_barred || r->is_held[i / r->n] || r->is_held[i % r->n] ||
+                      (pass >= SURE_PASS && own->weight < LEAST_WEIGHT * own->n);
         own->n = own->weight = 0;
     }
-    for (size_t i = 0; i < r->n_creases; i++)
-        if (!r->pairs[r->creases[i].a * r->n + r->creases[i].b].is_out) add_crease(r, &r->creases[i], cuts[pass]);
+    for (size_t i = 0; i < r->n_creases; i++) add_crease(r, &r->creases[i], cuts[pass]);
 }
 
 static void make_passes(refiner *r)
@@ -270,6 +301,7 @@ static void make_passes(refiner *r)
         memset(r->vector, 0, r->size * sizeof *r->vector);
         add_all_creases(r, pass);
         add_all_seeds(r, before);
+        add_angles(r);
         solve(r);
         for (size_t i = 0; i < r->n; i++) move(&r->planes[i].fit, r->vector + 3 * i);
     }
@@ -329,11 +361,6 @@ static bool hold_back(refiner *r, const own_seeds *first, const plane_fit *fits)
     for (size_t i = 0; i < r->n; i++) is_any |= bar_outlines(r, i);
     if (!is_any && !hold_lost(r, first)) return false;
     for (size_t i = 0; i < r->n; i++) r->planes[i].fit = fits[i];
-    for (size_t i = 0; i < r->n * r->n; i++) {
-        pair *own = &r->pairs[i];
-        own->n = own->weight = 0;
-        own->is_out = own->is_barred || r->is_held[i / r->n] || r->is_held[i % r->n];
-    }
     return true;
 }
 

@@ -17,8 +17,8 @@ double plane_round_shape(plane_round_fitter *f);
 /* The number of rims that lie on it; 0: too small a part of them does. */
 double plane_round_worth(const plane_round_fitter *f);
 /* Rims of a short part of a cylinder say little of its axis. Axes of what people build have the directions of planes'
- * normals, or of the lines in which planes meet: the axis becomes that of the largest planes to which the rims do not object. A long cylinder turns as its
- * rims say. */
+ * normals, or of the lines in which planes meet: the axis becomes that of the largest planes to which the rims do not
+ * object. A long cylinder turns as its rims say. */
 void plane_round_straighten(plane_round_fitter *f);
 /* True if the rims on the surface lie in one plane: other balls, and oblique cylinders, pass through them, too. */
 bool plane_round_is_loose(const plane_round_fitter *f);
