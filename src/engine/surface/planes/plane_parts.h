@@ -10,6 +10,8 @@
 #define PLANE_MAX_SEGMENTS 8190 /* most segments of a view: 13 bits */
 #define PLANE_SEGMENT_SEEDS 512 /* most seeds of a segment */
 #define PLANE_MAX_LINES 8       /* planes that end at a segment */
+#define PLANE_SHADE_VIEWS 16    /* views that one place is compared in, at most */
+#define PLANE_SHADE_LEVEL 64    /* of a small photo: a level of 255 */
 
 /* ---------------------------------------------------------------- one plane (plane_fit.c) */
 

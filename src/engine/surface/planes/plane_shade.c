@@ -1,6 +1,7 @@
 /* Small photos, and their residual on a hypothesis of a surface. */
 #include "surface/planes/plane_shade.h"
 
+#include "surface/planes/plane_levels.h"
 #include "surface/planes/plane_parts.h"
 
 #include "math/camera.h"
@@ -13,11 +14,9 @@
 #define SPACING 3.0f      /* pixels of the small photo between samples */
 #define LEAST_SAMPLES 2   /* of a window */
 #define LEAST_COSINE 0.3f /* 60 degrees */
-#define HIDDEN 0.85f      /* of the depth: what is nearer hides the place, */
 #define BEST_PART 0.6f    /* of the views: others may be hidden, or show gloss */
 #define DARK 8.0f         /* levels between these tell how bright a photo is */
 #define BRIGHT 247.0f
-#define LEVEL 64          /* of a small photo: a level of 255 */
 
 int plane_shade_side(const splat_camera *camera)
 {
@@ -64,7 +63,7 @@ splat_status plane_shade_make(const splat_camera *camera, const uint8_t *rgb, pl
             }
         for (int y = 0; y < height; y++) blur(a + (size_t)y * (size_t)width, b + (size_t)y * (size_t)width, width, 1);
         for (int x = 0; x < width; x++) blur(b + x, a + x, height, (size_t)width);
-        for (size_t i = 0; i < n; i++) view->shade[(k + 1) * n + i] = (uint16_t)(a[i] * LEVEL + 0.5f);
+        for (size_t i = 0; i < n; i++) view->shade[(k + 1) * n + i] = (uint16_t)(a[i] * PLANE_SHADE_LEVEL + 0.5f);
     }
     view->shade_width = width;
     view->shade_height = height;
@@ -82,29 +81,6 @@ void plane_shade_even(plane_view *view, const float gains[3])
         for (size_t k = 0; k < 3; k++) sum += gains[k] * (float)view->shade[(k + 1) * n + i];
         view->shade[i] = (uint16_t)fminf(sum / 3 + 0.5f, UINT16_MAX);
     }
-}
-
-static inline float within(float x, float most)
-{
-    return x > most ? most : x > 0 ? x : 0;
-}
-
-/* A channel of the small photo at (x, y) of the map's picture, in levels. */
-static float level_at(const plane_view *view, size_t channel, float x, float y)
-{
-    float side = (float)view->shade_side, u = x / side - 0.5f, v = y / side - 0.5f;
-    int w = view->shade_width, h = view->shade_height;
-    u = within(u, (float)(w - 1)); /* no calls of libm: this is asked most */
-    v = within(v, (float)(h - 1));
-    int i = (int)u, j = (int)v;
-    if (i > w - 2) i = w > 1 ? w - 2 : 0;
-    if (j > h - 2) j = h > 1 ? h - 2 : 0;
-    u -= (float)i;
-    v -= (float)j;
-    const uint16_t *p = view->shade + channel * (size_t)w * (size_t)h + (size_t)j * (size_t)w + (size_t)i;
-    size_t right = w > 1, down = h > 1 ? (size_t)w : 0;
-    return (((float)p[0] * (1 - u) + (float)p[right] * u) * (1 - v) +
-            ((float)p[down] * (1 - u) + (float)p[down + right] * u) * v) / LEVEL;
 }
 
 bool plane_shade_slant(const splat_camera *c, const plane_fit *fit, float x, float y, plane_slant *slant)
@@ -147,14 +123,6 @@ void plane_shade_normal(const splat_camera *c, const plane_slant *slant, float x
                     length;
 }
 
-/* False where something is known to stand before the place. */
-static bool is_clear(const plane_shade *shade, uint32_t v, const float image[3])
-{
-    const splat_view_map *map = &shade->maps->views[v];
-    size_t p = (size_t)image[1] * (size_t)map->camera.width + (size_t)image[0];
-    return shade->views[v].labels[p] || !(map->depth[p] > 0 && map->depth[p] < HIDDEN * image[2]);
-}
-
 static bool sees(const plane_shade *shade, uint32_t v, const float place[3], const float normal[3])
 {
     const splat_view_map *map = &shade->maps->views[v];
@@ -166,7 +134,7 @@ static bool sees(const plane_shade *shade, uint32_t v, const float place[3], con
     }
     if (!(toward > 0 && toward * toward > LEAST_COSINE * LEAST_COSINE * length)) return false;
     if (!splat_camera_project(&map->camera, place, image)) return false;
-    return is_clear(shade, v, image);
+    return plane_levels_is_clear(map, &shade->views[v], image);
 }
 
 void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_site *site)
@@ -187,6 +155,11 @@ void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_
         for (uint32_t i = 0; i < most; i++) site->views[site->n_views++] = seeing[(uint64_t)i * n / most];
 }
 
+static float median_of(const float *sorted, uint32_t n)
+{
+    return n % 2 ? sorted[n / 2] : 0.5f * (sorted[n / 2 - 1] + sorted[n / 2]);
+}
+
 float plane_shade_median(float *values, uint32_t n)
 {
     for (uint32_t i = 1; i < n; i++) {
@@ -195,17 +168,21 @@ float plane_shade_median(float *values, uint32_t n)
         for (; at > 0 && values[at - 1] > value; at--) values[at] = values[at - 1];
         values[at] = value;
     }
-    return n % 2 ? values[n / 2] : 0.5f * (values[n / 2 - 1] + values[n / 2]);
+    return median_of(values, n);
 }
 
-/* Mean deviation of the best part from the median; values are sorted. */
-static float spread(float *values, uint32_t n)
+/* Mean deviation of the best part of a place's sorted levels from their median. */
+static float spread(const plane_levels *levels, uint32_t place)
 {
-    float median = plane_shade_median(values, n), sum = 0;
-    uint32_t low = 0, high = n, keep = (uint32_t)ceilf(BEST_PART * (float)n);
+    const uint32_t n = levels->counts[place], keep = (uint32_t)ceilf(BEST_PART * (float)n);
+    uint32_t low = 0, high = n;
+    float values[PLANE_SHADE_VIEWS], sum = 0;
+    for (uint32_t i = 0; i < n; i++) values[i] = levels->values[i][place];
+    const float median = median_of(values, n);
     while (high - low > keep) {
-        if (median - values[low] > values[high - 1] - median) low++;
-        else high--;
+        const bool is_low = median - values[low] > values[high - 1] - median;
+        low += is_low;
+        high -= !is_low;
     }
     for (uint32_t i = low; i < high; i++) sum += fabsf(values[i] - median);
     return sum / (float)keep;
@@ -218,40 +195,47 @@ float plane_shade_residual(const plane_shade *shade, const plane_site *site, con
     const splat_camera *c = &map->camera;
     float step = SPACING * (float)own->shade_side, sum = 0;
     uint32_t n_samples = 0;
+    plane_levels levels;
+    levels.n = 0;
     if (site->n_views < PLANE_SHADE_LEAST) return INFINITY;
     uint16_t segment = own->labels[splat_view_map_pixel(map, (int)site->x, (int)site->y)] & PLANE_LABEL_SEGMENT;
     for (int j = -WINDOW; j <= WINDOW; j++)
         for (int i = -WINDOW; i <= WINDOW; i++) {
             float dx = (float)i * step, dy = (float)j * step, x = site->x + dx, y = site->y + dy;
-            float q = slant->q + dx * slant->right + dy * slant->down, place[3], values[PLANE_SHADE_VIEWS];
-            uint32_t n = 0;
+            float q = slant->q + dx * slant->right + dy * slant->down, place[3];
             if (!(x >= 0 && y >= 0 && x < (float)c->width && y < (float)c->height && q > 0.2f * slant->q)) continue;
             if ((own->labels[(size_t)y * (size_t)c->width + (size_t)x] & PLANE_LABEL_SEGMENT) != segment) continue;
             splat_camera_unproject(c, x, y, 1 / q, place);
-            values[n++] = level_at(own, 0, x, y);
-            for (uint32_t k = 1; k < site->n_views; k++) {
-                uint32_t v = site->views[k];
-                float image[3];
-                if (!splat_camera_project(&shade->maps->views[v].camera, place, image)) continue;
-                values[n++] = level_at(&shade->views[v], 0, image[0], image[1]);
-            }
-            if (n < PLANE_SHADE_LEAST) continue;
-            sum += spread(values, n);
-            n_samples++;
+            plane_levels_add_place(&levels, place, plane_levels_at(own, 0, x, y));
         }
+    for (uint32_t k = 1; k < site->n_views; k++)
+        plane_levels_add_view(&levels, &shade->maps->views[site->views[k]], &shade->views[site->views[k]], false);
+    plane_levels_sort(&levels);
+    for (uint32_t i = 0; i < levels.n; i++) {
+        if (levels.counts[i] < PLANE_SHADE_LEAST) continue;
+        sum += spread(&levels, i);
+        n_samples++;
+    }
     return n_samples >= LEAST_SAMPLES ? sum / (float)n_samples : INFINITY;
 }
 
-float plane_shade_residual_at(const plane_shade *shade, uint32_t view, float x, float y, float q)
+void plane_shade_residuals_along(const plane_shade *shade, uint32_t view, float x, float y, const float *q, uint32_t n,
+                                 float *residuals)
 {
-    float place[3], image[3], values[PLANE_SHADE_VIEWS];
-    uint32_t n = 0, n_views = (uint32_t)shade->maps->n, step = (n_views + 63) / 64;
-    splat_camera_unproject(&shade->maps->views[view].camera, x, y, 1 / q, place);
-    values[n++] = level_at(&shade->views[view], 0, x, y);
-    for (uint32_t v = view % step; v < n_views && n < PLANE_SHADE_VIEWS; v += step)
-        if (v != view && splat_camera_project(&shade->maps->views[v].camera, place, image) && is_clear(shade, v, image))
-            values[n++] = level_at(&shade->views[v], 0, image[0], image[1]);
-    return n < PLANE_SHADE_LEAST ? INFINITY : spread(values, n);
+    const uint32_t n_views = (uint32_t)shade->maps->n, step = (n_views + 63) / 64;
+    const float own = plane_levels_at(&shade->views[view], 0, x, y);
+    plane_levels levels;
+    levels.n = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        float place[3];
+        splat_camera_unproject(&shade->maps->views[view].camera, x, y, 1 / q[i], place);
+        plane_levels_add_place(&levels, place, own);
+    }
+    for (uint32_t v = view % step; v < n_views; v += step)
+        if (v != view) plane_levels_add_view(&levels, &shade->maps->views[v], &shade->views[v], true);
+    plane_levels_sort(&levels);
+    for (uint32_t i = 0; i < n; i++)
+        residuals[i] = levels.counts[i] < PLANE_SHADE_LEAST ? INFINITY : spread(&levels, i);
 }
 
 uint32_t plane_shade_logs(const plane_shade *shade, const plane_site *site, const plane_slant *slant,
@@ -266,7 +250,7 @@ uint32_t plane_shade_logs(const plane_shade *shade, const plane_site *site, cons
         bool is_lit = true;
         if (k > 0 && !splat_camera_project(&shade->maps->views[v].camera, place, image)) continue;
         for (size_t channel = 0; channel < 3; channel++) {
-            float level = level_at(&shade->views[v], channel + 1, image[0], image[1]);
+            float level = plane_levels_at(&shade->views[v], channel + 1, image[0], image[1]);
             is_lit &= level > DARK && level < BRIGHT;
             logs[channel][n] = logf(level);
         }

@@ -5,8 +5,7 @@
 
 #include "surface/planes/plane_parts.h"
 
-#define PLANE_SHADE_VIEWS 16 /* that one place is compared in, at most */
-#define PLANE_SHADE_LEAST 4  /* and at least */
+#define PLANE_SHADE_LEAST 4 /* views that one place is compared in, at least; at most PLANE_SHADE_VIEWS */
 
 /* The photos of all views, and what may stand before a place in them. */
 typedef struct plane_shade {
@@ -39,8 +38,10 @@ void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_
 /* Mean deviation of the views from their median, in levels of 255, over the window of the site that lies in its
  * segment; INFINITY: too few views or samples say something. */
 float plane_shade_residual(const plane_shade *shade, const plane_site *site, const plane_slant *slant);
-/* The same of one place at an inverse depth, whatever way it faces. */
-float plane_shade_residual_at(const plane_shade *shade, uint32_t view, float x, float y, float q);
+/* The same of single places along the ray through (x, y), whatever way they face. q: n <= PLANE_LEVELS_PLACES inverse
+ * depths. */
+void plane_shade_residuals_along(const plane_shade *shade, uint32_t view, float x, float y, const float *q, uint32_t n,
+                                 float *residuals);
 /* Logarithms of the levels of the site's views at its place, as the photos have them, where no channel is black or
  * white; returns how many. */
 uint32_t plane_shade_logs(const plane_shade *shade, const plane_site *site, const plane_slant *slant,

@@ -1,6 +1,7 @@
 /* A cost of each depth at each cell, paths over the cells in four directions, and the depth of the least sum. */
 #include "surface/planes/plane_sweep.h"
 
+#include "surface/planes/plane_levels.h"
 #include "surface/planes/plane_parts.h"
 
 #include <math.h>
@@ -8,7 +9,6 @@
 #include <string.h>
 
 #define STEP 0.03f        /* of the depth, between those asked */
-#define MOST_LABELS 128
 #define MOST_COST 5.0f    /* ln(1 + residual / noise) */
 #define UNKNOWN_COST 2.5f /* where too few views see the place */
 #define RIM_COST 0.5f     /* of a depth far from a seed */
@@ -34,11 +34,13 @@ static float q_of(float most, size_t label)
 static void ask(const plane_shade *shade, uint32_t view, const sweeper *s, size_t i, float most, float noise)
 {
     const plane_sweep_cell *cell = &s->cells[i];
-    float *costs = s->costs + i * s->n_labels;
+    float *costs = s->costs + i * s->n_labels, q[PLANE_LEVELS_PLACES], residuals[PLANE_LEVELS_PLACES];
+    for (size_t k = 0; k < s->n_labels; k++) q[k] = q_of(most, k);
+    plane_shade_residuals_along(shade, view, cell->x, cell->y, q, (uint32_t)s->n_labels, residuals);
     for (size_t k = 0; k < s->n_labels; k++) {
-        float q = q_of(most, k), r = plane_shade_residual_at(shade, view, cell->x, cell->y, q);
+        float r = residuals[k];
         costs[k] = r < INFINITY ? fminf(logf(1 + r / noise), MOST_COST) : UNKNOWN_COST;
-        if (cell->rim > 0) costs[k] += RIM_COST * fminf(fabsf(logf(q / cell->rim)) / RIM_WIDTH, 1);
+        if (cell->rim > 0) costs[k] += RIM_COST * fminf(fabsf(logf(q[k] / cell->rim)) / RIM_WIDTH, 1);
     }
 }
 
@@ -96,7 +98,7 @@ splat_status plane_sweep(const plane_shade *shade, uint32_t view, plane_sweep_ce
                          float least, float most, float noise, splat_error *error)
 {
     size_t n = columns * rows, n_labels = (size_t)(logf(most / least) / STEP) + 1;
-    if (n_labels > MOST_LABELS) n_labels = MOST_LABELS;
+    if (n_labels > PLANE_LEVELS_PLACES) n_labels = PLANE_LEVELS_PLACES;
     sweeper s = {cells, columns, rows, n_labels, calloc(n * n_labels + 1, sizeof(float)),
                  calloc(n * n_labels + 1, sizeof(float))};
     float *two = malloc(2 * n_labels * sizeof *two);
