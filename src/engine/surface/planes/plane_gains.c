@@ -22,6 +22,7 @@
 typedef struct solver {
     const plane_places *places;
     float *weights;                     /* [n][PLANE_SHADE_VIEWS] */
+    float *listed;                      /* the same in the order of places->entries */
     double *means;                      /* [n] work */
     double *gains, *b, *r, *p, *a, *diagonal; /* [n_views] logarithms of gains; the others: conjugate gradients */
     size_t channel;
@@ -31,6 +32,7 @@ typedef struct solver {
 static void solver_free(solver *s)
 {
     free(s->weights);
+    free(s->listed);
     free(s->means);
     free(s->gains);
 }
@@ -39,9 +41,10 @@ static bool solver_make(solver *s)
 {
     size_t n = s->places->n, n_views = s->places->n_views;
     s->weights = malloc((n + 1) * PLANE_SHADE_VIEWS * sizeof *s->weights);
+    s->listed = malloc((s->places->first[n_views] + 1) * sizeof *s->listed);
     s->means = malloc((n + 1) * sizeof *s->means);
     s->gains = calloc(6 * n_views + 1, sizeof *s->gains);
-    if (!s->weights || !s->means || !s->gains) return false;
+    if (!s->weights || !s->listed || !s->means || !s->gains) return false;
     double **arrays[5] = {&s->b, &s->r, &s->p, &s->a, &s->diagonal};
     for (size_t i = 0; i < 5; i++) *arrays[i] = s->gains + (i + 1) * n_views;
     return true;
@@ -85,7 +88,7 @@ static void apply(const solver *s, const double *x, bool is_logs, double *out)
         double sum = 0, weight = 0;
         for (size_t e = p->first[v]; e < p->first[v + 1]; e++) {
             uint32_t i = p->entries[e] / PLANE_SHADE_VIEWS, k = p->entries[e] % PLANE_SHADE_VIEWS;
-            double w = (double)s->weights[p->entries[e]];
+            double w = (double)s->listed[e];
             sum += w * ((is_logs ? (double)p->all[i].logs[s->channel][k] : x[v]) - s->means[i]);
             weight += w;
         }
@@ -130,6 +133,8 @@ static void find_channel(solver *s)
     for (int round = 0; round < ROUNDS; round++) {
 #pragma omp parallel for schedule(static) num_threads(s->threads)
         for (size_t i = 0; i < s->places->n; i++) weigh(s, i);
+#pragma omp parallel for schedule(static) num_threads(s->threads)
+        for (size_t e = 0; e < s->places->first[n]; e++) s->listed[e] = s->weights[s->places->entries[e]];
         descend(s);
     }
     for (size_t v = 0; v < n; v++) mean += s->gains[v] / (double)n;
