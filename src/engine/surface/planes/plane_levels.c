@@ -71,11 +71,12 @@ void plane_levels_add_place(plane_levels *levels, const float position[3], float
     levels->counts[n] = 1;
 }
 
-/* The sums of splat_camera_project, for all places and without a branch. */
-static void project(const splat_camera *c, const plane_levels *levels, images *to)
+/* The sums of splat_camera_project, for all places and without a branch. False: none is in the picture. */
+static bool project(const splat_camera *c, const plane_levels *levels, images *to)
 {
     const float *r = c->rotation, *center = c->center, fx = c->fx, fy = c->fy, cx = c->cx, cy = c->cy;
     const float width = (float)c->width, height = (float)c->height;
+    int32_t is_any_in = 0;
     for (uint32_t i = 0; i < rounded(levels->n); i++) {
         const float d[3] = {levels->position[0][i] - center[0], levels->position[1][i] - center[1],
                             levels->position[2][i] - center[2]};
@@ -87,7 +88,9 @@ static void project(const splat_camera *c, const plane_levels *levels, images *t
         to->y[i] = y;
         to->z[i] = z;
         to->is_in[i] = (z > 1e-6f) & (x >= 0) & (y >= 0) & (x < width) & (y < height);
+        is_any_in |= to->is_in[i];
     }
+    return is_any_in;
 }
 
 /* The corners of all places in the picture. */
@@ -107,7 +110,7 @@ static void find_corners(const plane_view *view, uint32_t n, images *at)
 void plane_levels_add_view(plane_levels *levels, const splat_view_map *map, const plane_view *view, bool is_hiding)
 {
     images at;
-    project(&map->camera, levels, &at);
+    if (!project(&map->camera, levels, &at)) return;
     find_corners(view, levels->n, &at);
     for (uint32_t i = 0; i < levels->n; i++) {
         const float image[3] = {at.x[i], at.y[i], at.z[i]};
