@@ -166,7 +166,7 @@ static void add_angle(refiner *r, size_t a, size_t b, int axis)
     add(r, planes, 2, rows, residual, tukey(residual / ANGLE_CUT) / (ANGLE_SIGMA * ANGLE_SIGMA));
 }
 
-/* What people build has right angles: planes that nearly do become so, as far as edges and seeds allow. */
+/* Planes at nearly right angles, of which people build much, become so as far as edges and seeds allow. */
 static void add_angles(refiner *r)
 {
     for (size_t a = 0; a < r->n; a++)

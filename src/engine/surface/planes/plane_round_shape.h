@@ -16,7 +16,7 @@ void plane_round_fitter_free(plane_round_fitter *f);
 double plane_round_shape(plane_round_fitter *f);
 /* The number of rims that lie on it; 0: too small a part of them does. */
 double plane_round_worth(const plane_round_fitter *f);
-/* Rims of a short part of a cylinder say little of its axis. Axes of what people build have the directions of planes'
+/* Rims of a short part of a cylinder say little of its axis. Axes often have the directions of planes'
  * normals, or of the lines in which planes meet: the axis becomes that of the largest planes to which the rims do not
  * object. A long cylinder turns as its rims say. */
 void plane_round_straighten(plane_round_fitter *f);
