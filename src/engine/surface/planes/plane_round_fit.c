@@ -15,7 +15,14 @@
 #define SHADE_WEIGHT 1.0  /* against rims */
 #define PLACES 1000u      /* every so many-th place counts, so that these do */
 #define DRAWS 256u        /* of rims that a surface passes through */
+#define MOST_THREADS 4
 #define FIT_ERROR 0.03    /* of the depth, of a place */
+
+/* The loops below are short and many: more threads would wait for each other. */
+static int few_threads(const plane_round_fitter *f)
+{
+    return f->s->threads < MOST_THREADS ? f->s->threads : MOST_THREADS;
+}
 
 double plane_round_cost_of_places(const plane_round_fitter *f, const plane_round *round)
 {
@@ -49,7 +56,7 @@ double plane_round_cost_of_shape(const plane_round_fitter *f, const plane_round 
 double plane_round_cost_of_shading(const plane_round_fitter *f, const plane_round *round)
 {
     double sum = 0;
-#pragma omp parallel for schedule(static) num_threads(f->s->threads)
+#pragma omp parallel for schedule(static) num_threads(few_threads(f))
     for (uint32_t i = 0; i < f->n_sites; i++) {
         const plane_site *site = &f->sites[i];
         plane_slant slant;
@@ -72,7 +79,7 @@ void plane_round_vote(plane_round_fitter *f)
     double costs[DRAWS];
     plane_round drawn[DRAWS];
     if (f->n_rims < LEAST_RIMS) return;
-#pragma omp parallel for schedule(dynamic, 8) num_threads(f->s->threads)
+#pragma omp parallel for schedule(dynamic, 8) num_threads(few_threads(f))
     for (uint32_t i = 0; i < DRAWS; i++) {
         const splat_random4 r = splat_random(f->s->seed, SPLAT_STREAM_PLANES, 0x20000u, i);
         const float *places[4];

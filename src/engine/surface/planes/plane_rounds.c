@@ -11,7 +11,7 @@
 #define FAILURES 6         /* surfaces that do not hold, one after another, and the search ends */
 #define TRIES 4            /* pairs of each kind whose surfaces are fitted, */
 #define MOST_TRIES 200u    /* of so many of the best */
-#define MOST_ASKED 5       /* of these that are compared with the photos */
+#define MOST_ASKED 3       /* of these that are compared with the photos */
 #define TAKEN 0.03         /* of the depth: places so near to a surface that does not hold */
 #define CLAIMED 0.25f      /* of the inverse depth: places so near to one that does */
 #define SAME_RADIUS 0.05   /* of the radius */
