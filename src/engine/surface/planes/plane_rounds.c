@@ -11,6 +11,7 @@
 #define FAILURES 6         /* surfaces that do not hold, one after another, and the search ends */
 #define TRIES 4            /* pairs of each kind whose surfaces are fitted, */
 #define MOST_TRIES 200u    /* of so many of the best */
+#define MOST_FITTERS (TRIES * PLANE_ROUND_KINDS)
 #define MOST_ASKED 3       /* of these that are compared with the photos */
 #define TAKEN 0.03         /* of the depth: places so near to a surface that does not hold */
 #define CLAIMED 0.25f      /* of the inverse depth: places so near to one that does */
@@ -77,34 +78,55 @@ typedef struct candidate {
     double worth;
 } candidate;
 
-/* Fits surfaces of the best pairs of every kind. Returns how many are worth a look and differ. */
-static int fit_best(plane_round_fitter *f, const plane_round_pair *pairs, uint32_t n, candidate *found)
+/* The best pairs of every kind, which differ. Returns how many. */
+static int choose_pairs(const plane_round_pair *pairs, uint32_t n, uint32_t *chosen)
 {
-    int n_tried[PLANE_ROUND_KINDS] = {0}, n_found = 0;
+    int n_tried[PLANE_ROUND_KINDS] = {0}, n_chosen = 0;
     for (uint32_t i = 0; i < n && i < MOST_TRIES; i++) {
         const plane_round_kind kind = kind_of(&pairs[i].round);
-        int same = 0;
         if (n_tried[kind] == TRIES || plane_round_pair_is_known(pairs, i)) continue;
         n_tried[kind]++;
-        f->round = pairs[i].round;
-        if (!(plane_round_shape(f) > 0)) continue;
-        plane_round_straighten(f);
-        const double worth = plane_round_is_loose(f) ? 0 : plane_round_worth(f);
-        while (same < n_found && !plane_round_is_like(&f->round, &found[same].round)) same++;
-        if (worth > 0 && !plane_round_is_likely(f)) continue;
-        if (!(worth > (same < n_found ? found[same].worth : 0))) continue;
-        found[same] = (candidate){f->round, worth};
+        chosen[n_chosen++] = i;
+    }
+    return n_chosen;
+}
+
+/* Fits the surface of one pair. Returns the number of its rims; 0: it is not worth a look. */
+static double fit(plane_round_fitter *f, const plane_round *pair)
+{
+    f->round = *pair;
+    if (!(plane_round_shape(f) > 0)) return 0;
+    plane_round_straighten(f);
+    const double worth = plane_round_is_loose(f) ? 0 : plane_round_worth(f);
+    return worth > 0 && plane_round_is_likely(f) ? worth : 0;
+}
+
+/* Fits surfaces of the best pairs, every one with a fitter of its own. Returns how many are worth a look and differ. */
+static int fit_best(plane_round_fitter *fitters, const plane_round_pair *pairs, uint32_t n, candidate *found)
+{
+    uint32_t chosen[MOST_FITTERS];
+    double worth[MOST_FITTERS];
+    const int n_chosen = choose_pairs(pairs, n, chosen);
+    int n_found = 0;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(fitters->s->threads)
+    for (int i = 0; i < n_chosen; i++) worth[i] = fit(&fitters[i], &pairs[chosen[i]].round);
+    for (int i = 0; i < n_chosen; i++) {
+        int same = 0;
+        while (same < n_found && !plane_round_is_like(&fitters[i].round, &found[same].round)) same++;
+        if (!(worth[i] > (same < n_found ? found[same].worth : 0))) continue;
+        found[same] = (candidate){fitters[i].round, worth[i]};
         n_found += same == n_found;
     }
     return n_found;
 }
 
 /* A surface that the photos support, those with more rims first. False: none; f->round is the first of them. */
-static bool find_one(plane_round_fitter *f, const plane_round_pair *pairs, uint32_t n)
+static bool find_one(plane_round_fitter *fitters, const plane_round_pair *pairs, uint32_t n)
 {
-    candidate found[TRIES * PLANE_ROUND_KINDS];
+    candidate found[MOST_FITTERS];
     plane_round first = {.radius = 0};
-    const int n_found = fit_best(f, pairs, n, found);
+    plane_round_fitter *f = fitters;
+    const int n_found = fit_best(fitters, pairs, n, found);
     for (int k = 0; k < n_found && k < MOST_ASKED; k++) {
         int best = 0;
         for (int i = 1; i < n_found; i++) best = found[i].worth > found[best].worth ? i : best;
@@ -150,16 +172,17 @@ splat_status plane_rounds_find(const plane_shade *shade, const plane_global *pla
 {
     plane_round_places s = {.shade = shade, .planes = planes, .n_planes = n_planes, .noise = noise, .seed = seed,
                             .threads = threads};
-    plane_round_fitter f = {0};
+    plane_round_fitter fitters[MOST_FITTERS] = {0};
     rounds->n = 0;
     plane_round_pair *pairs = malloc(PLANE_ROUND_DRAWS * sizeof *pairs);
-    const bool ok = plane_round_places_take(&s) && plane_round_fitter_make(&f, &s) && pairs;
+    bool ok = plane_round_places_take(&s) && pairs;
+    for (int i = 0; i < MOST_FITTERS; i++) ok = ok && plane_round_fitter_make(&fitters[i], &s);
     if (ok) {
-        find_all(&f, pairs, rounds);
-        find_ends(&f, rounds);
+        find_all(fitters, pairs, rounds);
+        find_ends(fitters, rounds);
     }
     free(pairs);
-    plane_round_fitter_free(&f);
+    for (int i = 0; i < MOST_FITTERS; i++) plane_round_fitter_free(&fitters[i]);
     plane_round_places_free(&s);
     return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for round surfaces of %zu views",
                                       shade->maps->n);
