@@ -1,6 +1,6 @@
 /* Cylinders and balls: through two places, along rays, moved, and found. */
 #include "plane_fixture.h"
-#include "surface/planes/plane_round_fit.h"
+#include "surface/planes/plane_round_shape.h"
 
 static const plane_round pillar = {.axis = {0, 0, 1}, .center = {1, 2, 0}, .radius = 0.5};
 static const plane_round dome = {.center = {1, 2, 3}, .radius = 2};
@@ -106,6 +106,37 @@ static void rims_pull_a_surface(void **state)
     assert_true(fabs(f.round.radius - 0.5) < 2e-3 && plane_round_rims(&f) > 0.74);
 }
 
+/* Rims at the far end of an apse leave its radius open; two walls that it touches tell it. */
+static void a_cylinder_between_walls_touches_them(void **state)
+{
+    (void)state;
+    enum { N = 80 };
+    plane_seed seeds[N];
+    const plane_seed *list[N];
+    const plane_global walls[2] = {{.fit = {.normal = {0, 1, 0}, .offset = 1.5}},   /* y = 1.5, */
+                                   {.fit = {.normal = {0, -1, 0}, .offset = -2.5}}}; /* y = 2.5 */
+    plane_round_places places = {.noise = 0.1f, .planes = walls, .n_planes = 2};
+    for (int i = 0; i < N; i++) {
+        const plane_round_place at = place_on(&pillar, 0.015 * (i - N / 2), i % 2 ? 0 : 2, -1);
+        seeds[i] = (plane_seed){.depth = 4};
+        for (int k = 0; k < 3; k++) seeds[i].position[k] = at.position[k];
+        list[i] = &seeds[i];
+    }
+    plane_round_fitter f = {.s = &places, .seeds = list, .n_rims = N, .length = 4, .round = pillar};
+    f.round.center[0] += 0.1;
+    f.round.radius -= 0.1;
+    plane_round_touch(&f);
+    assert_true(f.round.is_touching && fabs(f.round.radius - 0.5) < 1e-9 && fabs(f.round.center[1] - 2) < 1e-9);
+    assert_true(fabs(f.round.center[0] - 1) < 0.01 && plane_round_unknowns(&f.round) == 1);
+    const double along[PLANE_ROUND_UNKNOWNS] = {0.1};
+    const plane_round moved = plane_round_moved(&f.round, along, 2);
+    assert_true(fabs(fabs(moved.center[0] - f.round.center[0]) - 0.2) < 1e-9 && moved.radius == f.round.radius);
+    f.round = pillar; /* walls that are too far apart */
+    f.round.radius = 0.3;
+    plane_round_touch(&f);
+    assert_false(f.round.is_touching);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +144,7 @@ int main(void)
         cmocka_unit_test(rays_meet_both_sheets),
         cmocka_unit_test(fixed_ones_move_less),
         cmocka_unit_test(rims_pull_a_surface),
+        cmocka_unit_test(a_cylinder_between_walls_touches_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,12 +169,17 @@ bool plane_round_slant(const splat_camera *c, const plane_round *r, float x, flo
 
 int plane_round_unknowns(const plane_round *r)
 {
+    if (r->is_touching) return 1;
     return plane_round_is_ball(r) ? (r->is_fixed ? 1 : 4) : r->is_fixed ? 3 : 5;
 }
 
 plane_round plane_round_moved(const plane_round *r, const double u[PLANE_ROUND_UNKNOWNS], double length)
 {
     plane_round moved = *r;
+    if (r->is_touching) {
+        for (int k = 0; k < 3; k++) moved.center[k] += length * u[0] * r->along[k];
+        return moved;
+    }
     moved.radius = fmax(r->radius + length * u[0], 1e-9);
     if (plane_round_is_ball(r)) {
         for (int k = 0; k < 3; k++) moved.center[k] += length * u[1 + k];

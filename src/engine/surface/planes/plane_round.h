@@ -13,6 +13,8 @@ typedef struct plane_round {
     double center[3]; /* a place of the axis; the middle of a ball */
     double radius;
     bool is_fixed;         /* the axis, or the middle */
+    bool is_touching;      /* two walls: it moves along them alone, */
+    double along[3];       /* in this direction, of length 1 */
     float low[3], high[3]; /* the box around the places that tell it */
 } plane_round;
 

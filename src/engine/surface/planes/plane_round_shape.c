@@ -28,12 +28,18 @@
 #define LONG 1.5            /* radii: rims of longer cylinders tell the axis */
 #define MOST_AXES 4u        /* directions of planes that are tried */
 #define STRAIGHT_WORTH 0.85 /* of the rims that lie on the cylinder as it was */
+#define FACING 0.999        /* cosine of the angle between walls that face each other */
+#define ALONG_WALL 0.03     /* radians, between a wall and the axis */
+#define TOUCH 0.35          /* of the radius: a cylinder between two walls is so nearly one that touches both */
+#define TOUCH_WORTH 0.6     /* of its rims, which lie on the one that touches */
+#define TOUCH_RIGHT 0.2     /* instead of MOSTLY_RIGHT, as it has one unknown */
+#define SLIDES 60           /* places along the walls, both ways */
 #define FLAT_RIM 0.1        /* of the radius */
 
 /* Places that cylinders took may belong to the ball between them. */
 static bool is_free(const plane_round_fitter *f, uint32_t place)
 {
-    return !f->s->is_taken[place] || (f->round.is_fixed && plane_round_is_ball(&f->round));
+    return f->takes_all || !f->s->is_taken[place] || (f->round.is_fixed && plane_round_is_ball(&f->round));
 }
 
 /* The free places on the surface, on the side that more show. False: too few. */
@@ -253,6 +259,58 @@ void plane_round_straighten(plane_round_fitter *f)
     f->round = free_one;
 }
 
+/* The cylinder of the same axis that touches two walls which face each other. False: it is another one. */
+static bool touch(const plane_round *r, const plane_fit *a, const plane_fit *b, plane_round *touching)
+{
+    const double *n = a->normal, *m = b->normal, *axis = r->axis;
+    const double facing = n[0] * m[0] + n[1] * m[1] + n[2] * m[2], gap = -a->offset - b->offset;
+    const double across = n[0] * axis[0] + n[1] * axis[1] + n[2] * axis[2];
+    const double off = 0.5 * (a->offset - b->offset) - n[0] * r->center[0] - n[1] * r->center[1] - n[2] * r->center[2];
+    if (facing > -FACING || fabs(across) > ALONG_WALL || fabs(0.5 * gap - r->radius) > TOUCH * r->radius ||
+        fabs(off) > TOUCH * r->radius)
+        return false;
+    *touching = *r;
+    touching->radius = 0.5 * gap;
+    touching->is_fixed = touching->is_touching = true;
+    for (int k = 0; k < 3; k++) {
+        touching->center[k] += off * n[k];
+        touching->along[k] = axis[(k + 1) % 3] * n[(k + 2) % 3] - axis[(k + 2) % 3] * n[(k + 1) % 3];
+    }
+    return true;
+}
+
+/* Moves a touching cylinder along its walls to where most rims are. */
+static void slide(plane_round_fitter *f)
+{
+    const plane_round from = f->round;
+    double least = INFINITY;
+    f->error = PLANE_ROUND_RIM_ERROR;
+    for (int i = -SLIDES; i <= SLIDES; i++) {
+        const double u[PLANE_ROUND_UNKNOWNS] = {2 * TOUCH * from.radius * i / SLIDES / f->length};
+        const plane_round at = plane_round_moved(&from, u, f->length);
+        const double cost = plane_round_cost_of_rims(f, &at);
+        if (!(cost < least)) continue;
+        least = cost;
+        f->round = at;
+    }
+}
+
+void plane_round_touch(plane_round_fitter *f)
+{
+    const plane_round free_one = f->round;
+    plane_round best = free_one;
+    double most = TOUCH_WORTH * plane_round_rims(f) * f->n_rims;
+    for (size_t i = 0; i < f->s->n_planes && !plane_round_is_ball(&free_one); i++)
+        for (size_t k = 0; k < i; k++) {
+            if (!touch(&free_one, &f->s->planes[i].fit, &f->s->planes[k].fit, &f->round)) continue;
+            slide(f);
+            if (plane_round_worth(f) < most) continue;
+            most = plane_round_worth(f);
+            best = f->round;
+        }
+    f->round = best;
+}
+
 /* The least residual of the surface with a radius that is a little smaller or larger, against its own: above 1 the
  * photos tell where it is. */
 static double sharpness(const plane_round_fitter *f, double own)
@@ -273,7 +331,8 @@ bool plane_round_is_likely(plane_round_fitter *f)
            residual_of(f) < LIKELY * residual_now(f) + (double)(PLANE_ROUND_MORE * f->s->noise);
 }
 
-bool plane_round_is_supported(plane_round_fitter *f)
+/* Fits f->round to the shading. True if the photos support it; *sharp: the sharpness. */
+static bool is_supported(plane_round_fitter *f, double *sharp)
 {
     const bool is_end = f->round.is_fixed && plane_round_is_ball(&f->round);
     f->error = 2 * PLANE_ROUND_RIM_ERROR;
@@ -289,11 +348,34 @@ bool plane_round_is_supported(plane_round_fitter *f)
     look_at_rims(f);
     bound(f);
     if (is_end) return true; /* the cells decide, of which many show the cylinders */
-    const double now = residual_now(f), own = residual_of(f), sharp = sharpness(f, own);
+    const double now = residual_now(f), own = residual_of(f);
+    *sharp = sharpness(f, own);
     return f->round.radius < PLANE_ROUND_LARGEST * f->length &&
-           own < (sharp > SHARP ? SHARP_WORSE : (double)PLANE_ROUND_WORSE) * now +
+           own < (*sharp > SHARP || f->round.is_touching ? SHARP_WORSE : (double)PLANE_ROUND_WORSE) * now +
                      (double)(PLANE_ROUND_MORE * f->s->noise) &&
-           (sharp > SHARP || (f->round.is_fixed && plane_round_rims(f) > MOSTLY_RIGHT));
+           (*sharp > SHARP ||
+            (f->round.is_fixed && plane_round_rims(f) > (f->round.is_touching ? TOUCH_RIGHT : MOSTLY_RIGHT)));
+}
+
+bool plane_round_is_supported(plane_round_fitter *f)
+{
+    double sharp;
+    return is_supported(f, &sharp);
+}
+
+void plane_round_release(plane_round_fitter *f)
+{
+    const plane_round touching = f->round;
+    double sharp = 0;
+    f->takes_all = true;
+    if (is_supported(f, &sharp) && sharp > SHARP) {
+        f->round.is_touching = false;
+        f->round.is_fixed = span(f) < LONG * f->round.radius;
+        if (!is_supported(f, &sharp)) f->round = touching;
+    } else {
+        f->round = touching;
+    }
+    f->takes_all = false;
 }
 
 bool plane_round_is_loose(const plane_round_fitter *f)

@@ -20,10 +20,15 @@ double plane_round_worth(const plane_round_fitter *f);
  * normals, or of the lines in which planes meet: the axis becomes that of the largest planes to which the rims do not
  * object. A long cylinder turns as its rims say. */
 void plane_round_straighten(plane_round_fitter *f);
+/* A vault or an apse touches walls: a cylinder between two that face each other becomes the one that touches both, if
+ * its rims allow that. It has one unknown: where it is along them. */
+void plane_round_touch(plane_round_fitter *f);
 /* True if the rims on the surface lie in one plane: other balls, and oblique cylinders, pass through them, too. */
 bool plane_round_is_loose(const plane_round_fitter *f);
 /* False if the photos already say that a surface is somewhere else. */
 bool plane_round_is_likely(plane_round_fitter *f);
+/* Frees a surface that touches walls if the photos tell where it is: walls may be a little off. */
+void plane_round_release(plane_round_fitter *f);
 /* Fits f->round to the shading and gives it its box. True if the photos support it. */
 bool plane_round_is_supported(plane_round_fitter *f);
 

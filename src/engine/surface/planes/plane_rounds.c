@@ -97,6 +97,7 @@ static double fit(plane_round_fitter *f, const plane_round *pair)
     f->round = *pair;
     if (!(plane_round_shape(f) > 0)) return 0;
     plane_round_straighten(f);
+    plane_round_touch(f);
     const double worth = plane_round_is_loose(f) ? 0 : plane_round_worth(f);
     return worth > 0 && plane_round_is_likely(f) ? worth : 0;
 }
@@ -157,6 +158,16 @@ static void find_all(plane_round_fitter *f, plane_round_pair *pairs, plane_round
     }
 }
 
+static void release_all(plane_round_fitter *f, plane_rounds *rounds)
+{
+    for (size_t i = 0; i < rounds->n; i++) {
+        if (!rounds->all[i].is_touching) continue;
+        f->round = rounds->all[i];
+        plane_round_release(f);
+        rounds->all[i] = f->round;
+    }
+}
+
 /* The balls between cylinders. */
 static void find_ends(plane_round_fitter *f, plane_rounds *rounds)
 {
@@ -179,6 +190,7 @@ splat_status plane_rounds_find(const plane_shade *shade, const plane_global *pla
     for (int i = 0; i < MOST_FITTERS; i++) ok = ok && plane_round_fitter_make(&fitters[i], &s);
     if (ok) {
         find_all(fitters, pairs, rounds);
+        release_all(fitters, rounds);
         find_ends(fitters, rounds);
     }
     free(pairs);
