@@ -43,7 +43,7 @@ typedef struct pair {
     uint32_t n_views, last_view; /* that see it; + 1 */
     double n, weight;            /* edges, and the sum of their weights in the last pass */
     double first;                /* their mean weight where the planes were in the beginning */
-    bool is_out, is_barred;      /* barred: out in all passes */
+    bool is_out, is_barred;      /* out: its edges are measured and do not count; barred: out in all passes */
 } pair;
 
 /* Seeds of a plane: sums of weights, and of distances over depth. */
@@ -277,6 +277,7 @@ static const double cuts[N_PASSES] = {10, 7, 5, 3.5, 2.5, 2.5, 2.5, 2.5}; /* pix
 /* How well edges agree with the planes that the seeds alone make. */
 static void measure_first(refiner *r)
 {
+    for (size_t i = 0; i < r->n * r->n; i++) r->pairs[i].is_out = true;
     for (size_t i = 0; i < r->n_creases; i++) add_crease(r, &r->creases[i], cuts[SURE_PASS]);
     for (size_t i = 0; i < r->n * r->n; i++) r->pairs[i].first = r->pairs[i].weight / fmax(r->pairs[i].n, 1);
 }
