@@ -2,6 +2,7 @@
 #include "surface/planes/plane_round.h"
 
 #include "math/camera.h"
+#include "math/vec3.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,20 +13,15 @@
 #define LIKE_COSINE 0.98
 #define MOST_UNEQUAL 0.3 /* of the radius: the difference of the radii that the two places tell */
 
-static double dot(const double a[3], const double b[3])
-{
-    return a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
-}
-
 bool plane_round_is_ball(const plane_round *r)
 {
-    return dot(r->axis, r->axis) < 0.5;
+    return splat_dot3(r->axis, r->axis) < 0.5;
 }
 
 /* Without the part along the axis. */
 static void across(const plane_round *r, double v[3])
 {
-    const double along = dot(v, r->axis);
+    const double along = splat_dot3(v, r->axis);
     for (int k = 0; k < 3; k++) v[k] -= along * r->axis[k];
 }
 
@@ -33,7 +29,7 @@ double plane_round_distance(const plane_round *r, const float position[3], doubl
 {
     for (int k = 0; k < 3; k++) outward[k] = (double)position[k] - r->center[k];
     across(r, outward);
-    const double length = sqrt(dot(outward, outward));
+    const double length = sqrt(splat_dot3(outward, outward));
     for (int k = 0; k < 3 && length > 0; k++) outward[k] /= length;
     return length - r->radius;
 }
@@ -42,20 +38,19 @@ double plane_round_distance(const plane_round *r, const float position[3], doubl
 static bool meet(const double a[3], const double n[3], const double b[3], const double m[3], double *s, double *t)
 {
     double d[3];
-    const double nn = dot(n, n), mm = dot(m, m), nm = dot(n, m), det = nn * mm - nm * nm;
+    const double nn = splat_dot3(n, n), mm = splat_dot3(m, m), nm = splat_dot3(n, m), det = nn * mm - nm * nm;
     if (!(det > LEAST_BEND * LEAST_BEND * nn * mm)) return false;
     for (int k = 0; k < 3; k++) d[k] = b[k] - a[k];
-    *s = (dot(d, n) * mm - dot(d, m) * nm) / det;
-    *t = (dot(d, n) * nm - dot(d, m) * nn) / det;
+    *s = (splat_dot3(d, n) * mm - splat_dot3(d, m) * nm) / det;
+    *t = (splat_dot3(d, n) * nm - splat_dot3(d, m) * nn) / det;
     return *s * *t > 0 && fabs(fabs(*s) - fabs(*t)) < MOST_UNEQUAL * fmax(fabs(*s), fabs(*t));
 }
 
 /* The axis of a cylinder whose normals n are known. False: it is not determined. */
 static bool axis_of(double n[2][3], double axis[3])
 {
-    for (int k = 0; k < 3; k++)
-        axis[k] = n[0][(k + 1) % 3] * n[1][(k + 2) % 3] - n[0][(k + 2) % 3] * n[1][(k + 1) % 3];
-    const double length = sqrt(dot(axis, axis));
+    splat_cross3(n[0], n[1], axis);
+    const double length = sqrt(splat_dot3(axis, axis));
     for (int k = 0; k < 3 && length > 0; k++) axis[k] /= length;
     return length > LEAST_BEND;
 }
@@ -65,7 +60,7 @@ static bool turn_across(const plane_round *r, double n[2][3])
 {
     for (int i = 0; i < 2; i++) {
         across(r, n[i]);
-        const double length = sqrt(dot(n[i], n[i]));
+        const double length = sqrt(splat_dot3(n[i], n[i]));
         if (!(length > LEAST_ACROSS)) return false;
         for (int k = 0; k < 3; k++) n[i][k] /= length;
     }
@@ -90,7 +85,7 @@ bool plane_round_of_two(const plane_round_place *a, const plane_round_place *b, 
         /* the second place in the plane across the axis through the first */
         double d[3];
         for (int k = 0; k < 3; k++) d[k] = p[1][k] - p[0][k];
-        const double along = dot(d, r->axis);
+        const double along = splat_dot3(d, r->axis);
         for (int k = 0; k < 3; k++) p[1][k] -= along * r->axis[k];
     }
     if (!meet(p[0], n[0], p[1], n[1], &s, &t)) return false;
@@ -104,12 +99,10 @@ static bool solve3(double rows[3][3], const double right[3], double x[3])
 {
     double cross[3][3], det, size = 1;
     for (int i = 0; i < 3; i++) {
-        const double *a = rows[(i + 1) % 3], *b = rows[(i + 2) % 3];
-        for (int k = 0; k < 3; k++)
-            cross[i][k] = a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
-        size *= sqrt(dot(rows[i], rows[i]));
+        splat_cross3(rows[(i + 1) % 3], rows[(i + 2) % 3], cross[i]);
+        size *= sqrt(splat_dot3(rows[i], rows[i]));
     }
-    det = dot(rows[0], cross[0]);
+    det = splat_dot3(rows[0], cross[0]);
     if (!(fabs(det) > 1e-4 * size)) return false;
     for (int k = 0; k < 3; k++)
         x[k] = (right[0] * cross[0][k] + right[1] * cross[1][k] + right[2] * cross[2][k]) / det;
@@ -126,7 +119,7 @@ bool plane_round_through(const float *const places[4], plane_round *r)
     }
     for (int i = 0; i < (is_ball ? 3 : 2); i++) {
         for (int k = 0; k < 3; k++) rows[i][k] = p[i + 1][k] - p[0][k];
-        right[i] = 0.5 * (dot(p[i + 1], p[i + 1]) - dot(p[0], p[0]));
+        right[i] = 0.5 * (splat_dot3(p[i + 1], p[i + 1]) - splat_dot3(p[0], p[0]));
     }
     if (!is_ball) {
         memcpy(rows[2], r->axis, sizeof rows[2]);
@@ -137,7 +130,7 @@ bool plane_round_through(const float *const places[4], plane_round *r)
         r->center[k] += d[k];
         d[k] -= p[0][k];
     }
-    r->radius = sqrt(dot(d, d));
+    r->radius = sqrt(splat_dot3(d, d));
     return true;
 }
 
@@ -152,7 +145,8 @@ bool plane_round_slant(const splat_camera *c, const plane_round *r, float x, flo
     }
     across(r, from);
     across(r, v);
-    const double a = dot(v, v), b = dot(from, v), root = b * b - a * (dot(from, from) - r->radius * r->radius);
+    const double a = splat_dot3(v, v), b = splat_dot3(from, v);
+    const double root = b * b - a * (splat_dot3(from, from) - r->radius * r->radius);
     if (!(a > 1e-12 && root > 0)) return false;
     const double z = (-b + (is_far ? sqrt(root) : -sqrt(root))) / a;
     if (!(z > 1e-6 && z < 1e9)) return false;
@@ -191,15 +185,14 @@ plane_round plane_round_moved(const plane_round *r, const double u[PLANE_ROUND_U
         if (fabs(r->axis[k]) < fabs(r->axis[least])) least = k;
     e[0][least] = 1;
     across(r, e[0]);
-    size = sqrt(dot(e[0], e[0]));
+    size = sqrt(splat_dot3(e[0], e[0]));
     for (int k = 0; k < 3; k++) e[0][k] /= size;
-    for (int k = 0; k < 3; k++)
-        e[1][k] = r->axis[(k + 1) % 3] * e[0][(k + 2) % 3] - r->axis[(k + 2) % 3] * e[0][(k + 1) % 3];
+    splat_cross3(r->axis, e[0], e[1]);
     for (int k = 0; k < 3; k++) {
         moved.center[k] += length * (u[1] * e[0][k] + u[2] * e[1][k]);
         moved.axis[k] += u[3] * e[0][k] + u[4] * e[1][k];
     }
-    size = sqrt(dot(moved.axis, moved.axis));
+    size = sqrt(splat_dot3(moved.axis, moved.axis));
     for (int k = 0; k < 3; k++) moved.axis[k] /= size;
     return moved;
 }
@@ -211,7 +204,8 @@ bool plane_round_is_like(const plane_round *a, const plane_round *b)
     for (int k = 0; k < 3; k++) d[k] = a->center[k] - b->center[k];
     across(b, d);
     return plane_round_is_ball(a) == is_ball && fabs(a->radius - b->radius) < LIKE * b->radius &&
-           dot(d, d) < LIKE * LIKE * b->radius * b->radius && (is_ball || fabs(dot(a->axis, b->axis)) > LIKE_COSINE);
+           splat_dot3(d, d) < LIKE * LIKE * b->radius * b->radius &&
+           (is_ball || fabs(splat_dot3(a->axis, b->axis)) > LIKE_COSINE);
 }
 
 static bool is_in_box(const plane_round *r, const float position[3])

@@ -74,11 +74,9 @@ double plane_round_cost_of_shading(const plane_round_fitter *f, const plane_roun
 
 void plane_round_vote(plane_round_fitter *f)
 {
-    plane_round best = f->round;
-    double least = plane_round_cost_of_shape(f, &best);
-    double costs[DRAWS];
-    plane_round drawn[DRAWS];
     if (f->n_rims < LEAST_RIMS) return;
+    plane_round best = f->round, drawn[DRAWS];
+    double least = plane_round_cost_of_shape(f, &best), costs[DRAWS];
 #pragma omp parallel for schedule(dynamic, 8) num_threads(few_threads(f))
     for (uint32_t i = 0; i < DRAWS; i++) {
         const splat_random4 r = splat_random(f->s->seed, SPLAT_STREAM_PLANES, 0x20000u, i);

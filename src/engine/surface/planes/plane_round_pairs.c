@@ -34,7 +34,7 @@ static bool draw(const plane_round_places *s, uint32_t model, uint32_t number, p
     for (int k = 0; k < 3; k++) apart += (p->position[k] - q->position[k]) * (p->position[k] - q->position[k]);
     if (s->is_taken[a] || s->is_taken[b] || apart > 0.5f * p->depth * p->depth) return false;
     const plane_round_kind kind = (plane_round_kind)(number % PLANE_ROUND_KINDS);
-    const double *axis = draw_axis(s, r.x[2]);
+    const double *axis = kind == PLANE_ROUND_UPRIGHT ? draw_axis(s, r.x[2]) : NULL;
     if ((kind == PLANE_ROUND_UPRIGHT && !axis) || !plane_round_of_two(p, q, kind, axis, round)) return false;
     const double depth = (double)p->depth;
     return round->radius > SMALLEST * depth && round->radius < PLANE_ROUND_LARGEST * depth &&

@@ -6,6 +6,7 @@
 #include "surface/planes/plane_places.h"
 
 #include "math/camera.h"
+#include "math/vec3.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -74,13 +75,9 @@ static void find_axes(plane_round_places *s)
     s->n_axes = n;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < i; k++) {
-            const double *a = normals[i].direction, *b = normals[k].direction;
             plane_round_axis *line = &s->axes[s->n_axes];
-            double square = 0;
-            for (int j = 0; j < 3; j++) {
-                line->direction[j] = a[(j + 1) % 3] * b[(j + 2) % 3] - a[(j + 2) % 3] * b[(j + 1) % 3];
-                square += line->direction[j] * line->direction[j];
-            }
+            splat_cross3(normals[i].direction, normals[k].direction, line->direction);
+            const double square = splat_dot3(line->direction, line->direction);
             if (!(square > LEAST_CROSS * LEAST_CROSS)) continue;
             for (int j = 0; j < 3; j++) line->direction[j] /= sqrt(square);
             line->weight = normals[i].weight;

@@ -5,6 +5,7 @@
 
 #include "math/camera.h"
 #include "math/symmetric3.h"
+#include "math/vec3.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -238,8 +239,8 @@ void plane_round_straighten(plane_round_fitter *f)
 {
     const plane_round free_one = f->round;
     const double least = STRAIGHT_WORTH * plane_round_rims(f) * f->n_rims;
-    const bool is_long = span(f) > LONG * free_one.radius;
     if (plane_round_is_ball(&free_one)) return;
+    const bool is_long = span(f) > LONG * free_one.radius;
     if (is_long && free_one.is_fixed) {
         f->round.is_fixed = false;
         plane_round_descend(f, plane_round_cost_of_rims, PLANE_ROUND_RIM_ERROR, SIMPLEX_STEPS);
@@ -247,7 +248,7 @@ void plane_round_straighten(plane_round_fitter *f)
     if (is_long || free_one.is_fixed) return;
     for (uint32_t i = 0, n = 0; i < f->s->n_axes && n < MOST_AXES; i++) {
         const double *to = f->s->axes[i].direction, *axis = free_one.axis;
-        if (fabs(to[0] * axis[0] + to[1] * axis[1] + to[2] * axis[2]) < PLANE_ROUND_PARALLEL) continue;
+        if (fabs(splat_dot3(to, axis)) < PLANE_ROUND_PARALLEL) continue;
         f->round = free_one;
         memcpy(f->round.axis, to, sizeof f->round.axis);
         f->round.is_fixed = true;
@@ -262,20 +263,16 @@ void plane_round_straighten(plane_round_fitter *f)
 /* The cylinder of the same axis that touches two walls which face each other. False: it is another one. */
 static bool touch(const plane_round *r, const plane_fit *a, const plane_fit *b, plane_round *touching)
 {
-    const double *n = a->normal, *m = b->normal, *axis = r->axis;
-    const double facing = n[0] * m[0] + n[1] * m[1] + n[2] * m[2], gap = -a->offset - b->offset;
-    const double across = n[0] * axis[0] + n[1] * axis[1] + n[2] * axis[2];
-    const double off = 0.5 * (a->offset - b->offset) - n[0] * r->center[0] - n[1] * r->center[1] - n[2] * r->center[2];
-    if (facing > -FACING || fabs(across) > ALONG_WALL || fabs(0.5 * gap - r->radius) > TOUCH * r->radius ||
-        fabs(off) > TOUCH * r->radius)
+    const double *n = a->normal, gap = -a->offset - b->offset;
+    const double off = 0.5 * (a->offset - b->offset) - splat_dot3(n, r->center);
+    if (splat_dot3(n, b->normal) > -FACING || fabs(splat_dot3(n, r->axis)) > ALONG_WALL ||
+        fabs(0.5 * gap - r->radius) > TOUCH * r->radius || fabs(off) > TOUCH * r->radius)
         return false;
     *touching = *r;
     touching->radius = 0.5 * gap;
     touching->is_fixed = touching->is_touching = true;
-    for (int k = 0; k < 3; k++) {
-        touching->center[k] += off * n[k];
-        touching->along[k] = axis[(k + 1) % 3] * n[(k + 2) % 3] - axis[(k + 2) % 3] * n[(k + 1) % 3];
-    }
+    for (int k = 0; k < 3; k++) touching->center[k] += off * n[k];
+    splat_cross3(r->axis, n, touching->along);
     return true;
 }
 

@@ -13,7 +13,7 @@
 #define PLANE_VIEW_PLACES 512u     /* most places of a view that tell the noise */
 #define PLANE_MOST_PLACES 65536u   /* about, of all views, that tell gains */
 #define PLANE_PLACES_BYTES (512u * PLANE_MOST_PLACES) /* levels of all of them, and their weights */
-#define PLANE_ROUND_BYTES 8388608u /* of places on round surfaces, and pairs of them */
+#define PLANE_ROUND_BYTES 8388608u /* of places on round surfaces, pairs of them, and fits */
 #define PLANE_CHOOSE_BYTES 2097152u /* of the cells of a segment, and their costs at all depths */
 #define PLANE_REFINE_BYTES (112u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
