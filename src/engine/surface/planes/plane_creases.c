@@ -1,10 +1,11 @@
-/* Planes of the scene made to agree with the photos: where two of them meet a photo has an edge, and the line that both
- * have in common must fall onto it, whatever depth the splat has there. All planes are refined together by Gauss-Newton
- * with Tukey's weights, as a bundle adjustment of planes under known cameras; where edges say nothing of a plane its
- * seeds keep it. */
+/* Planes of the scene made to agree with the photos: the edges around a plane's segments fall onto each other in all
+ * photos (plane_rims.c), and where two planes meet the line that both have in common falls onto an edge, whatever depth
+ * the splat has there. All planes are refined together by Gauss-Newton with Tukey's weights, as a bundle adjustment of
+ * planes under known cameras; where edges say nothing of a plane its seeds keep it. */
 #include "surface/planes/plane_creases.h"
 #include "math/vec3.h"
 #include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_rims.h"
 
 #include "math/camera.h"
 
@@ -19,6 +20,7 @@
 #define SURE_PASS 3         /* from which on pairs with less are left out */
 #define SEED_SIGMA 0.002    /* of the depth: of a plane's seeds, at least, as those of plain parts agree on a wrong
                                depth */
+#define MOST_UNITS 1000.0   /* independent places, at most, that the rims of a plane count for */
 #define SEED_CUT 0.01       /* of the depth, where their weight ends */
 #define SEED_GROUPS 8.0     /* independent groups among a plane's seeds: the seeds of a group share their error, as all
                                views see the same splat */
@@ -62,6 +64,11 @@ typedef struct refiner {
     pair *pairs;       /* [n][n] */
     own_seeds *seeds;  /* [3][n]: now, in the last pass, in the beginning */
     bool *is_held;     /* [n] keeps to its seeds */
+    bool *is_tied;     /* [n] meets two others or more */
+    size_t *n_angles;  /* [n] others at a right angle, or parallel */
+    plane_rims *rims;
+    plane_rim_sums *rim_sums; /* [n] */
+    bool is_short;     /* memory ended */
 } refiner;
 
 static double tukey(double q)
@@ -152,7 +159,7 @@ static void add_seeds(refiner *r, const plane_view *view, const plane_hypothesis
 }
 
 /* a . b = 0, or the same of an axis of b where both are parallel; axis < 0: none. */
-static void add_angle(refiner *r, size_t a, size_t b, int axis)
+static void add_angle(refiner *r, size_t a, size_t b, int axis, double weight)
 {
     const size_t planes[2] = {a, b};
     const plane_fit *p = &r->planes[a].fit, *q = &r->planes[b].fit;
@@ -163,18 +170,34 @@ static void add_angle(refiner *r, size_t a, size_t b, int axis)
         if (axis < 0) rows[3 + k] = splat_dot3(p->normal, q->axes[k]);
         else if (k == axis) rows[3 + k] = -splat_dot3(p->normal, q->normal);
     }
-    add(r, planes, 2, rows, residual, tukey(residual / ANGLE_CUT) / (ANGLE_SIGMA * ANGLE_SIGMA));
+    add(r, planes, 2, rows, residual, weight * tukey(residual / ANGLE_CUT) / (ANGLE_SIGMA * ANGLE_SIGMA));
 }
 
-/* Planes at nearly right angles, of which people build much, become so as far as edges and seeds allow. */
-static void add_angles(refiner *r)
+/* True if two planes are nearly at a right angle; *is_parallel: or nearly parallel. */
+static bool is_at_angle(const refiner *r, size_t a, size_t b, bool *is_parallel)
 {
+    if (r->seeds[r->n + a].weight < ANGLE_SEEDS || r->seeds[r->n + b].weight < ANGLE_SEEDS) return false;
+    const double cosine = fabs(splat_dot3(r->planes[a].fit.normal, r->planes[b].fit.normal));
+    *is_parallel = cosine > 1 - ANGLE_CUT * ANGLE_CUT / 2;
+    return *is_parallel || cosine < ANGLE_CUT;
+}
+
+/* Planes at nearly right angles, of which people build much, become so as far as edges and seeds allow. is_once:
+ * however many others a plane has, together they say it once. */
+static void add_angles(refiner *r, bool is_once)
+{
+    bool is_parallel;
+    for (size_t a = 0; a < r->n; a++) {
+        r->n_angles[a] = 0;
+        for (size_t b = 0; b < r->n; b++) r->n_angles[a] += a != b && is_at_angle(r, a, b, &is_parallel);
+    }
     for (size_t a = 0; a < r->n; a++)
         for (size_t b = 0; b < a; b++) {
-            if (r->seeds[r->n + a].weight < ANGLE_SEEDS || r->seeds[r->n + b].weight < ANGLE_SEEDS) continue;
-            const double cosine = fabs(splat_dot3(r->planes[a].fit.normal, r->planes[b].fit.normal));
-            if (cosine < ANGLE_CUT) add_angle(r, a, b, -1);
-            for (int k = 0; k < 2 && cosine > 1 - ANGLE_CUT * ANGLE_CUT / 2; k++) add_angle(r, a, b, k);
+            if (!is_at_angle(r, a, b, &is_parallel)) continue;
+            const size_t n = r->n_angles[a] > r->n_angles[b] ? r->n_angles[a] : r->n_angles[b];
+            const double weight = is_once ? 1 / (double)n : 1;
+            if (!is_parallel) add_angle(r, a, b, -1, weight);
+            for (int k = 0; k < 2 && is_parallel; k++) add_angle(r, a, b, k, weight);
         }
 }
 
@@ -293,16 +316,43 @@ static void add_all_creases(refiner *r, int pass)
     for (size_t i = 0; i < r->n_creases; i++) add_crease(r, &r->creases[i], cuts[pass]);
 }
 
-static void make_passes(refiner *r)
+static void add_rims(refiner *r, double cut)
+{
+    if (!plane_rims_measure(r->rims, r->planes, cut, r->rim_sums)) r->is_short = true;
+    for (size_t i = 0; i < r->n && !r->is_short; i++) {
+        const plane_rim_sums *own = &r->rim_sums[i];
+        const double part = own->units > MOST_UNITS ? MOST_UNITS / own->units : 1;
+        for (int k = 0; k < 3; k++) {
+            size_t row = 3 * i + (size_t)k;
+            r->vector[row] += part * own->vector[k];
+            for (int j = 0; j < 3; j++) r->matrix[row * r->size + 3 * i + (size_t)j] += part * own->matrix[k][j];
+        }
+    }
+}
+
+/* Removes the unknowns of planes that do not move. */
+static void leave_out_tied(refiner *r)
+{
+    for (size_t i = 0; i < r->size; i++)
+        for (size_t k = 0; k < r->size; k++)
+            if (r->is_tied[i / 3] || r->is_tied[k / 3]) r->matrix[i * r->size + k] = 0;
+    for (size_t i = 0; i < r->size; i++)
+        if (r->is_tied[i / 3]) r->vector[i] = 0;
+}
+
+/* has_rims: they count, and tied planes stay. */
+static void make_passes(refiner *r, bool has_rims)
 {
     own_seeds *before = r->seeds + r->n;
     for (int pass = 0; pass < N_PASSES; pass++) {
         memcpy(before, r->seeds, r->n * sizeof *before);
         memset(r->matrix, 0, r->size * r->size * sizeof *r->matrix);
         memset(r->vector, 0, r->size * sizeof *r->vector);
-        add_all_creases(r, pass);
+        add_all_creases(r, has_rims ? N_PASSES - 1 : pass);
+        if (has_rims) add_rims(r, cuts[pass]);
         add_all_seeds(r, before);
-        add_angles(r);
+        add_angles(r, has_rims);
+        if (has_rims) leave_out_tied(r);
         solve(r);
         for (size_t i = 0; i < r->n; i++) move(&r->planes[i].fit, r->vector + 3 * i);
     }
@@ -365,6 +415,22 @@ static bool hold_back(refiner *r, const own_seeds *first, const plane_fit *fits)
     return true;
 }
 
+/* Planes that meet fewer than two others begin once more where their seeds are, and rims tell where they belong. */
+static void refine_loose(refiner *r, const plane_fit *fits)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < r->n; i++) {
+        r->is_tied[i] = count_others(r, i) > 1;
+        if (r->is_tied[i]) continue;
+        is_any = true;
+        r->planes[i].fit = fits[i];
+    }
+    if (!is_any) return;
+    for (size_t i = 0; i < r->n * r->n; i++) r->pairs[i].is_barred |= r->pairs[i].first < LEAST_FIRST;
+    add_all_seeds(r, NULL);
+    make_passes(r, true);
+}
+
 static void refine(refiner *r, plane_fit *fits)
 {
     own_seeds *first = r->seeds + 2 * r->n;
@@ -373,15 +439,16 @@ static void refine(refiner *r, plane_fit *fits)
     add_all_seeds(r, NULL);
     memcpy(first, r->seeds, r->n * sizeof *first);
     for (size_t i = 0; i < r->n; i++) fits[i] = r->planes[i].fit;
-    make_passes(r);
+    make_passes(r, false);
     for (int trial = 0; trial < MOST_TRIALS && hold_back(r, first, fits); trial++) {
         memcpy(r->seeds, first, r->n * sizeof *first);
-        make_passes(r);
+        make_passes(r, false);
     }
+    refine_loose(r, fits);
 }
 
 splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view *views, plane_global *planes, size_t n,
-                                  splat_error *error)
+                                  int threads, splat_error *error)
 {
     refiner r = {.maps = maps, .views = views, .planes = planes, .n = n, .size = 3 * n};
     size_t n_edges = 0;
@@ -393,8 +460,17 @@ splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view 
     r.is_held = calloc(n + 1, sizeof *r.is_held);
     plane_fit *fits = malloc((n + 1) * sizeof *fits);
     r.creases = malloc((n_edges + 1) * sizeof *r.creases);
-    bool is_made = r.matrix && r.vector && r.pairs && r.seeds && r.is_held && fits && r.creases;
+    r.rims = plane_rims_make(maps, views, planes, n, threads);
+    r.is_tied = calloc(n + 1, sizeof *r.is_tied);
+    r.n_angles = malloc((n + 1) * sizeof *r.n_angles);
+    r.rim_sums = malloc((n + 1) * sizeof *r.rim_sums);
+    bool is_made = r.matrix && r.vector && r.pairs && r.seeds && r.is_held && fits && r.creases && r.rims &&
+                   r.rim_sums && r.n_angles && r.is_tied;
     if (is_made) refine(&r, fits);
+    plane_rims_free(r.rims);
+    free(r.is_tied);
+    free(r.n_angles);
+    free(r.rim_sums);
     free(r.matrix);
     free(r.vector);
     free(r.pairs);
@@ -402,5 +478,6 @@ splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view 
     free(r.is_held);
     free(fits);
     free(r.creases);
-    return is_made ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to refine %zu planes", n);
+    if (is_made && !r.is_short) return SPLAT_OK;
+    return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to refine %zu planes", n);
 }

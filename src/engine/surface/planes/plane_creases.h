@@ -7,6 +7,6 @@
 /* Turns and shifts all planes so that the lines in which they meet fall onto the edges of all views. The planes' order
  * and labels stay. Errors: MEMORY. */
 splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view *views, plane_global *planes, size_t n,
-                                  splat_error *error);
+                                  int threads, splat_error *error);
 
 #endif

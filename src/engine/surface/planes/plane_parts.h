@@ -86,6 +86,13 @@ typedef struct plane_edge {
     uint32_t own, other; /* pixels of them */
 } plane_edge;
 
+/* A place of the picture, in pixels, where the photo has the edge of a segment, and the way out of the segment. Nothing
+ * stands in front of it as far as the splat knows. */
+typedef struct plane_rim {
+    float x, y, out[2];
+    uint32_t own; /* pixel of the segment */
+} plane_rim;
+
 typedef struct plane_surface plane_surface;
 typedef struct plane_rounds plane_rounds;
 
@@ -98,11 +105,12 @@ typedef struct plane_view {
     float (*balls)[4]; /* around every PLANE_BOUND of the seeds: centre and radius; plane_pool_bound */
     plane_hypothesis *hypotheses;
     plane_edge *edges;
+    plane_rim *rims;
     plane_surface *surfaces; /* [n_segments] plane_choose.c */
     const plane_rounds *rounds; /* borrowed: of the scene; NULL: not looked for */
     uint16_t *shade; /* [4][shade_height][shade_width] the photo, low-passed: what is compared, then its channels */
     int shade_width, shade_height, shade_side; /* side: of its pixels, in pixels of the map */
-    uint32_t n_segments, n_seeds, n_hypotheses, n_edges;
+    uint32_t n_segments, n_seeds, n_hypotheses, n_edges, n_rims;
 } plane_view;
 
 /* Buffers of one thread for the largest view. */

@@ -92,7 +92,7 @@ static uint32_t segment_of(const plane_view *view, long pixel)
 
 /* The centroid of the gradient around its largest value, above what is plain at the farther end. */
 static bool place(const splat_camera *c, const uint16_t *gradient, int x, int y, const float direction[2], int end,
-                  plane_edge *edge)
+                  float found[2])
 {
     const int width = c->width;
     int top = 0;
@@ -117,8 +117,8 @@ static bool place(const splat_camera *c, const uint16_t *gradient, int x, int y,
         at[1] += weight * ((float)(p / width) + 0.5f);
     }
     if (!(sum > 0)) return false;
-    edge->x = at[0] / sum;
-    edge->y = at[1] / sum;
+    found[0] = at[0] / sum;
+    found[1] = at[1] / sum;
     return true;
 }
 
@@ -135,12 +135,15 @@ static void plane_edges_add(const splat_camera *c, const plane_work *work, plane
     }
     if (!other || other == label) return;
     plane_edge *edge = &view->edges[view->n_edges];
-    if (!place(c, work->gradient, x, y, direction, t, edge)) return;
+    float at[2];
+    if (!place(c, work->gradient, x, y, direction, t, at)) return;
     for (int k = 1; k <= INTO; k++) {
         long deeper = plane_rim_step(c, x, y, direction, t + k);
         if (segment_of(view, deeper) != other) break;
         next = deeper;
     }
+    edge->x = at[0];
+    edge->y = at[1];
     edge->own = (uint32_t)own;
     edge->other = (uint32_t)next;
     view->n_edges++;
@@ -169,6 +172,15 @@ static float depth_at(const seeder *s, long pixel)
 static float median3(float a, float b, float c)
 {
     return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
+}
+
+static void add_rim(const seeder *s, int x, int y, const float direction[2], int end)
+{
+    const splat_camera *c = &s->map->camera;
+    float at[2];
+    if (!place(c, s->work->gradient, x, y, direction, end, at)) return;
+    s->view->rims[s->view->n_rims++] =
+        (plane_rim){at[0], at[1], {direction[0], direction[1]}, (uint32_t)(y * c->width + x)};
 }
 
 static void add(const seeder *s, size_t own, long pixel, float depth)
@@ -202,6 +214,7 @@ static void look(void *user, int x, int y, const float direction[2])
     if (!(in > 0)) return;
     s->view->segments[s->view->labels[own] - 1].n_rim++;
     if (out > 0 && out < in * (1 - s->step)) return; /* something stands in front: the rim is its own */
+    add_rim(s, x, y, direction, at);
     if (!(out > 0) || out > in * (1 + s->step)) {    /* the segment ends here */
         add(s, own, inner, in);
         return;
@@ -236,7 +249,8 @@ splat_status plane_seeds_make(const splat_view_map *map, plane_work *work, uint1
     s.step = LEAST_STEP + 4 / (0.25f * map->camera.fx); /* four pixels of a surface seen at 14 degrees are no step */
     view->seeds = malloc((most + 1) * sizeof *view->seeds);
     view->edges = malloc((most + 1) * sizeof *view->edges);
-    if (!view->seeds || !view->edges)
+    view->rims = malloc((most + 1) * sizeof *view->rims);
+    if (!view->seeds || !view->edges || !view->rims)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the rims of %u plain segments", view->n_segments);
     SPLAT_TRY(plane_rims_visit(&map->camera, view, look, &s, error));
     plane_seeds_sort(view);
@@ -244,5 +258,7 @@ splat_status plane_seeds_make(const splat_view_map *map, plane_work *work, uint1
     if (less) view->seeds = less;
     plane_edge *fewer = realloc(view->edges, ((size_t)view->n_edges + 1) * sizeof *fewer);
     if (fewer) view->edges = fewer;
+    plane_rim *rims = realloc(view->rims, ((size_t)view->n_rims + 1) * sizeof *rims);
+    if (rims) view->rims = rims;
     return SPLAT_OK;
 }

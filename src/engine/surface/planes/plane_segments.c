@@ -49,6 +49,7 @@ void plane_view_free(plane_view *view)
     free(view->balls);
     free(view->hypotheses);
     free(view->edges);
+    free(view->rims);
     free(view->shade);
     plane_surfaces_free(view);
     memset(view, 0, sizeof *view);

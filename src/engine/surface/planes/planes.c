@@ -337,7 +337,7 @@ static splat_status find(finder *f, splat_error *error)
             break;
         SPLAT_TRY(look_again(f, error));
     }
-    SPLAT_TRY(plane_creases_refine(f->maps, f->views, f->planes, f->n_planes, error));
+    SPLAT_TRY(plane_creases_refine(f->maps, f->views, f->planes, f->n_planes, f->threads, error));
     SPLAT_TRY(choose_all(f, error));
     SPLAT_TRY(look_for_rounds(f, error));
     return for_views(f, write, error);

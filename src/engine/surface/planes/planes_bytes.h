@@ -15,15 +15,17 @@
 #define PLANE_PLACES_BYTES (512u * PLANE_MOST_PLACES) /* levels of all of them, and their weights */
 #define PLANE_ROUND_BYTES 8388608u /* of places on round surfaces, pairs of them, and fits */
 #define PLANE_CHOOSE_BYTES 2097152u /* of the cells of a segment, and their costs at all depths */
+#define PLANE_RIM_SUMS_BYTES (104u * PLANE_MAX_PLANES) /* of a view's rims */
 #define PLANE_REFINE_BYTES (112u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
 /* At most, for maps with n_pixels in all and `largest` in one: labels, and seeds, of which rims have two for 30 pixels
- * at most, and an edge; then what a thread needs for a view, the cells that views vote on, refining, and choosing. */
+ * at most, an edge and their own place; then what a thread needs for a view, the cells that views vote on, refining,
+ * and choosing. */
 static inline uint64_t splat_planes_bytes(uint64_t n_views, uint64_t n_pixels, uint64_t largest, int threads)
 {
     uint64_t cells = (uint64_t)PLANE_MAX_PLANES * (PLANE_CELLS + 1) * (PLANE_CELLS + 1);
-    return n_pixels * 6 + n_views * (65536 + PLANE_SHADE_BYTES) + 4 * cells + PLANE_REFINE_BYTES +
-           PLANE_PLACES_BYTES + PLANE_ROUND_BYTES +
+    return n_pixels * 8 + n_views * (65536 + PLANE_SHADE_BYTES + PLANE_RIM_SUMS_BYTES) + 4 * cells +
+           PLANE_REFINE_BYTES + PLANE_PLACES_BYTES + PLANE_ROUND_BYTES +
            (uint64_t)threads * (largest * PLANE_WORK_PIXEL_BYTES + cells + PLANE_POOL_BYTES + PLANE_CHOOSE_BYTES);
 }
 
