@@ -21,6 +21,7 @@
 #define SEED_SIGMA 0.002    /* of the depth: of a plane's seeds, at least, as those of plain parts agree on a wrong
                                depth */
 #define MOST_UNITS 1000.0   /* independent places, at most, that the rims of a plane count for */
+#define RIMS_DENY 14.0      /* deviations squared by which rims deny a plane: a chance of 0.3 % with three unknowns */
 #define SEED_CUT 0.01       /* of the depth, where their weight ends */
 #define SEED_GROUPS 8.0     /* independent groups among a plane's seeds: the seeds of a group share their error, as all
                                views see the same splat */
@@ -316,9 +317,14 @@ static void add_all_creases(refiner *r, int pass)
     for (size_t i = 0; i < r->n_creases; i++) add_crease(r, &r->creases[i], cuts[pass]);
 }
 
-static void add_rims(refiner *r, double cut)
+static void measure_rims(refiner *r, double cut)
 {
     if (!plane_rims_measure(r->rims, r->planes, cut, r->rim_sums)) r->is_short = true;
+}
+
+static void add_rims(refiner *r, double cut)
+{
+    measure_rims(r, cut);
     for (size_t i = 0; i < r->n && !r->is_short; i++) {
         const plane_rim_sums *own = &r->rim_sums[i];
         const double part = own->units > MOST_UNITS ? MOST_UNITS / own->units : 1;
@@ -415,17 +421,41 @@ static bool hold_back(refiner *r, const own_seeds *first, const plane_fit *fits)
     return true;
 }
 
-/* Planes that meet fewer than two others begin once more where their seeds are, and rims tell where they belong. */
+/* Squared deviations that a plane's rims would lose if it lay where they say. */
+static double denial_of(const plane_rim_sums *sums)
+{
+    double l[3][3], y[3], sum = 0;
+    for (int i = 0; i < 3; i++) { /* Cholesky; y = L^-1 v */
+        y[i] = sums->vector[i];
+        for (int j = 0; j < i; j++) {
+            l[i][j] = sums->matrix[i][j];
+            for (int k = 0; k < j; k++) l[i][j] -= l[i][k] * l[j][k];
+            l[i][j] /= l[j][j];
+            y[i] -= l[i][j] * y[j];
+        }
+        l[i][i] = sums->matrix[i][i] * (1 + DAMPING);
+        for (int k = 0; k < i; k++) l[i][i] -= l[i][k] * l[i][k];
+        if (!(l[i][i] > 0)) return sum;
+        l[i][i] = sqrt(l[i][i]);
+        y[i] /= l[i][i];
+        sum += y[i] * y[i];
+    }
+    return sum;
+}
+
+/* Planes that meet fewer than two others, or that their rims deny, begin once more where their seeds are, and rims tell
+ * where they belong. */
 static void refine_loose(refiner *r, const plane_fit *fits)
 {
     bool is_any = false;
-    for (size_t i = 0; i < r->n; i++) {
-        r->is_tied[i] = count_others(r, i) > 1;
+    measure_rims(r, cuts[SURE_PASS]);
+    for (size_t i = 0; i < r->n && !r->is_short; i++) {
+        r->is_tied[i] = count_others(r, i) > 1 && denial_of(&r->rim_sums[i]) < RIMS_DENY;
         if (r->is_tied[i]) continue;
         is_any = true;
         r->planes[i].fit = fits[i];
     }
-    if (!is_any) return;
+    if (!is_any || r->is_short) return;
     for (size_t i = 0; i < r->n * r->n; i++) r->pairs[i].is_barred |= r->pairs[i].first < LEAST_FIRST;
     add_all_seeds(r, NULL);
     make_passes(r, true);
