@@ -88,7 +88,7 @@ typedef struct splat_train_options {
     float position_lr_init, position_lr_final, position_lr_delay_mult;
     int position_lr_max_steps;
     float feature_lr, opacity_lr, scaling_lr, rotation_lr;
-    float lambda_dssim;             /* 0.2 */
+    float lambda_dssim;             /* 0.2; default and high: 0.3, fast: 0.25 */
     /* density control */
     float percent_dense;            /* 0.01 of the extent separates clone from split */
     int densification_interval;     /* 100 */
@@ -209,6 +209,10 @@ void splat_train_options_set_steps(splat_train_options *options, int iterations)
  * more steps learn few photos by heart. Only the strategies default, fast and high. `splatsmith train` does so unless
  * `--iterations` is given. */
 void splat_train_options_fit_photos(splat_train_options *options, size_t n_train);
+/* Lowers sh_rest_lr in proportion to n_train training photos below 250, but not below 0.000125: few photos show a place
+ * from few directions. Only the strategies default, fast and high. `splatsmith train` does so unless `--sh_rest_lr` is
+ * given. */
+void splat_train_options_fit_rates(splat_train_options *options, size_t n_train);
 /* The same for coarse training: until 15000 by its clock, without density control. With MULTIVIEW estimation_factor and
  * normal_factor are 0, dn_factor 0.015, flat_factor 400, flat_ratio 0 and surface_fade 0.7. */
 void splat_train_options_init_coarse_sized(splat_train_options *options, size_t size,

@@ -1362,6 +1362,7 @@ FUNCTIONS: Dict[str, Tuple[Any, List[Any]]] = {
         POINTER(splat_strategy)]),
     "splat_train_options_set_steps": (None, [POINTER(splat_train_options), c_int]),
     "splat_train_options_fit_photos": (None, [POINTER(splat_train_options), c_size_t]),
+    "splat_train_options_fit_rates": (None, [POINTER(splat_train_options), c_size_t]),
     "splat_train_options_init_coarse_sized": (None, [POINTER(splat_train_options), c_size_t, c_int]),
     "splat_train_options_check": (c_int, [POINTER(splat_train_options), POINTER(splat_error)]),
     "splat_trainer_create": (c_int, [POINTER(splat_context), POINTER(splat_scene), POINTER(splat_train_options),

@@ -89,6 +89,7 @@ class Trainer:
                 library.splat_train_options_set_steps(byref(struct), int(options["iterations"]))
             else:
                 library.splat_train_options_fit_photos(byref(struct), scene.info.n_train)
+            library.splat_train_options_fit_rates(byref(struct), scene.info.n_train)
         inner = (struct.coarse,) if regularization is not None else ()
         self._kept = _native.set_options(struct, dict(options), *inner)
         self._is_running = False

@@ -133,21 +133,22 @@ static void test_strategies(void **state)
             "other");
     RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "mcmc");
     assert_non_null(strstr(standard_output, "--strategy mcmc --vram_limit"));
-    RUN_OUT(0, "Plan for 66779 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "fast");
+    RUN_OUT(0, "Plan for 142228 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "fast");
     RUN_OUT(0, "Plan for 200000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "fast",
             "--cap_max", "200K");
-    RUN_OUT(0, "Plan for 1277 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--pixels_per_gaussian",
+    RUN_OUT(0, "Plan for 2721 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--pixels_per_gaussian",
             "8100", "--strategy", "default");
     assert_non_null(strstr(standard_output, "--pixels_per_gaussian 8100 --vram_limit"));
-    RUN_OUT(0, "Plan for 66779 Gaussians", "plan", "-s", "scene", "--device_memory", "16G");
+    RUN_OUT(0, "Plan for 142228 Gaussians", "plan", "-s", "scene", "--device_memory", "16G");
     RUN_OUT(0, "Plan for 1000000 Gaussians", "plan", "-s", "scene", "--device_memory", "16G", "--strategy", "classic");
     RUN_OUT(0, NULL, TRAIN, "-m", "fast", "--strategy", "fast", "--cap_max", "450", "--densify_from_iter", "4",
             "--densification_interval", "5", "--checkpoint_iterations", "30");
     RUN_OUT(0, NULL, TRAIN, "-m", "usual", "--strategy", "default", "--cap_max", "450", "--densify_from_iter", "4",
-            "--densification_interval", "5", "--opacity_reset_interval", "4", "--sh_rest_lr", "0.001");
+            "--densification_interval", "5", "--opacity_reset_interval", "4", "--sh_rest_lr", "0.000125",
+            "--lambda_dssim", "0.25"); /* the photos are few: both rates are the published one */
     assert_int_equal(system("cmp fast/point_cloud/iteration_40/point_cloud.ply "
                             "usual/point_cloud/iteration_40/point_cloud.ply"), 0);
-    RUN_ERR(0, "sh_rest_lr was 0.001, is 0.002", TRAIN, "-m", "fast", "--start_checkpoint", "latest", "--strategy",
+    RUN_ERR(0, "sh_rest_lr was 0.000125, is 0.002", TRAIN, "-m", "fast", "--start_checkpoint", "latest", "--strategy",
             "fast", "--cap_max", "450", "--densify_from_iter", "4", "--densification_interval", "5", "--sh_rest_lr",
             "0.002");
     RUN_OUT(0, NULL, "plan", "-s", "scene", "--device_memory", "16G", "--quality", "high");

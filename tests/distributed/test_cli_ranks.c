@@ -228,7 +228,7 @@ static void ranks_that_differ_are_refused(void **state)
 {
     (void)state;
     static const char *const cases[][3] = {
-        {"--lambda_dssim 0.3", "rank 1 trains with another --lambda_dssim than rank 0: 0.3, not 0.2; start all", "2"},
+        {"--lambda_dssim 0.4", "rank 1 trains with another --lambda_dssim than rank 0: 0.4, not 0.3; start all", "2"},
         {"-n 41", "another --iterations than rank 0: 41, not 40", "2"},
         {"--seed 18446744073709551615", "another --seed than rank 0: 18446744073709551615, not 0", "2"},
         {"--strategy mcmc", "another --strategy than rank 0: mcmc, not ", "2"},

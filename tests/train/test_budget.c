@@ -52,14 +52,14 @@ static void the_photos_decide_the_cap(void **state)
     usual.n_train = 1000;
     assert_in_range(splat_budget_cap(&o, &usual), 3628000, 3629000); /* ten times as many: 10^0.75 times */
     usual.n_train = 10;
-    assert_in_range(splat_budget_cap(&o, &usual), 114700, 114800);
+    assert_in_range(splat_budget_cap(&o, &usual), 203900, 204100); /* a tenth as many: 10^-0.5 times */
     view.camera.width = view.camera.height = 10; /* small photos count as 405,000 pixels */
-    assert_in_range(splat_budget_cap(&o, &usual), 58200, 58300);
-    usual.n_points = 90000;
-    assert_int_equal(splat_budget_cap(&o, &usual), 90000);
-    assert_int_equal(splat_budget_first(&o, &usual), 45000);
+    assert_in_range(splat_budget_cap(&o, &usual), 129800, 129900);
+    usual.n_points = 150000;
+    assert_int_equal(splat_budget_cap(&o, &usual), 150000);
+    assert_int_equal(splat_budget_first(&o, &usual), 75000);
     usual.n_points = 900000; /* points of more photos than these */
-    assert_in_range(splat_budget_cap(&o, &usual), 116400, 116600);
+    assert_in_range(splat_budget_cap(&o, &usual), 259600, 259700);
     o.target_gaussian_count = 5000;
     assert_int_equal(splat_budget_cap(&o, &usual), 5000);
     assert_int_equal(splat_budget_first(&o, &usual), 2500);

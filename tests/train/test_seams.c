@@ -116,9 +116,16 @@ static void strategies_are_found_by_name(void **state)
     assert_true(o.iterations == 8400 && o.densify_until_iter == 4200 && o.position_lr_max_steps == 8400);
     splat_train_options_fit_photos(&o, 2);
     assert_int_equal(o.iterations, 7000);
+    splat_train_options_fit_rates(&o, 250);
+    assert_true(o.sh_rest_lr == 0.0005f);
+    splat_train_options_fit_rates(&o, 100);
+    assert_float_equal(o.sh_rest_lr, 0.0002f, 1e-9f);
+    splat_train_options_fit_rates(&o, 1); /* not below the published rate */
+    assert_true(o.sh_rest_lr == 0.000125f);
     splat_train_options_init_strategy(&o, splat_strategy_find("mcmc"));
     splat_train_options_fit_photos(&o, 2);
-    assert_int_equal(o.iterations, 30000);
+    splat_train_options_fit_rates(&o, 2);
+    assert_true(o.iterations == 30000 && o.sh_rest_lr == 0);
     splat_train_options_init_strategy(&o, splat_strategy_of_checkpoint("fast")); /* of older checkpoints */
     assert_true(o.iterations == 20000 && o.target_gaussian_count == 300000 && o.sh_rest_lr == 0.0005f);
     splat_train_options_init_strategy(&o, splat_strategy_find("classic"));

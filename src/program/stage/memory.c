@@ -55,11 +55,12 @@ static void asked_with(const splat_line *line, const splat_strategy *strategy, c
     splat_train_options_init_strategy(&of_strategy, strategy);
     splat_stage_asked_options(line, options);
     options->strategy = of_strategy.strategy;
-    if (splat_line_given(line, "iterations") || options->iterations != usual.iterations) {
-        splat_train_options_set_steps(&of_strategy, options->iterations);
-    } else if (scene) {
+    const bool is_named = splat_line_given(line, "iterations") || options->iterations != usual.iterations;
+    if (is_named) splat_train_options_set_steps(&of_strategy, options->iterations);
+    if (scene) {
         splat_scene_get_info(scene, &info);
-        splat_train_options_fit_photos(&of_strategy, info.n_train);
+        if (!is_named) splat_train_options_fit_photos(&of_strategy, info.n_train);
+        splat_train_options_fit_rates(&of_strategy, info.n_train);
     }
     splat_stage_apply_preset(line, &of_strategy, options);
     if (splat_line_given(line, "target_gaussian_count") || line->plan->n_gaussians) {

@@ -15,7 +15,8 @@
 #include <string.h>
 
 #define USUAL_PIXELS 1e8        /* pixels of all photos for which pixels_per_gaussian is meant */
-#define CAP_EXPONENT 0.75       /* photos overlap: ten times as many photos show less than ten times as much */
+#define FEWER_EXPONENT 0.5      /* of their pixels, below USUAL_PIXELS: photos overlap */
+#define MORE_EXPONENT 0.75      /* above: many photos also show more places */
 #define RESET_OPACITY 0.05f
 #define N_RECOVERIES 2          /* resets that a removal of the least opaque follows */
 #define RECOVERY_STEPS 300      /* the least number of steps between such a reset and the removal */
@@ -36,7 +37,8 @@ uint64_t splat_budget_cap(const splat_train_options *o, const splat_dataset *dat
 {
     const double pixels = splat_default_photo_pixels(dataset), named = (double)o->target_gaussian_count;
     if (!(o->pixels_per_gaussian > 0)) return o->target_gaussian_count;
-    double cap = pow(pixels, CAP_EXPONENT) * pow(USUAL_PIXELS, 1 - CAP_EXPONENT) / (double)o->pixels_per_gaussian;
+    const double exponent = pixels < USUAL_PIXELS ? FEWER_EXPONENT : MORE_EXPONENT;
+    double cap = USUAL_PIXELS * pow(pixels / USUAL_PIXELS, exponent) / (double)o->pixels_per_gaussian;
     cap = fmax(cap, (double)splat_dataset_floor(dataset, (size_t)cap));
     if (named > 0) cap = fmin(cap, named);
     return cap < UINT32_MAX ? (uint64_t)cap : UINT32_MAX;

@@ -6,9 +6,9 @@
 #include "splatsmith/train.h"
 
 /* The largest number of Gaussians; 0: no limit. With p pixels of training photos (splat_default_photo_pixels) the
- * number is p^(3/4) (10^8)^(1/4) / pixels_per_gaussian: few photos get more Gaussians for each pixel than many photos.
- * It is at least splat_dataset_floor and at most target_gaussian_count. With pixels_per_gaussian 0 it is
- * target_gaussian_count. */
+ * number is 10^8 (p / 10^8)^x / pixels_per_gaussian, where x is 1/2 for p < 10^8 and 3/4 above: few photos get more
+ * Gaussians for each pixel than many photos. It is at least splat_dataset_floor and at most target_gaussian_count. With
+ * pixels_per_gaussian 0 it is target_gaussian_count. */
 uint64_t splat_budget_cap(const splat_train_options *options, const splat_dataset *dataset);
 /* The first number of Gaussians: the points of the scene, but at most half of the cap, so that the model can grow. */
 uint64_t splat_budget_first(const splat_train_options *options, const splat_dataset *dataset);

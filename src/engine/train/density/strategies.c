@@ -62,6 +62,17 @@ void splat_train_options_fit_photos(splat_train_options *o, size_t n_train)
         splat_train_options_set_steps(o, (int)enough);
 }
 
+#define LEAST_REST_RATE 0.000125f /* the published one */
+#define PHOTOS_OF_RATES 250 /* fewer photos show the light of a place in fewer directions, which SH learn by heart */
+
+void splat_train_options_fit_rates(splat_train_options *o, size_t n_train)
+{
+    const float fitted = o->sh_rest_lr * (float)n_train / PHOTOS_OF_RATES;
+    if (!o->strategy || !o->strategy->scales || n_train >= PHOTOS_OF_RATES || !(o->sh_rest_lr > LEAST_REST_RATE))
+        return;
+    o->sh_rest_lr = fitted > LEAST_REST_RATE ? fitted : LEAST_REST_RATE;
+}
+
 void splat_train_options_init_strategy_sized(splat_train_options *options, size_t size, const splat_strategy *strategy)
 {
     splat_train_options defaults;
