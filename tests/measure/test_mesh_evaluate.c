@@ -29,7 +29,7 @@ static void write_ball(const char *path, double radius)
 }
 
 typedef struct sums {
-    double l1, psnr, per_channel, ssim, coverage;
+    double l1, psnr, per_channel, ssim, coverage, cc_psnr;
     size_t n;
 } sums;
 
@@ -43,6 +43,22 @@ static splat_mesh_draw_options plain_options(void)
 
 /* Pixels left of this column do not count: the masks of a test hide them. */
 static size_t first_column;
+
+/* Squared errors of a channel of all pixels after the line from the photo to the render is undone on the render. */
+static double corrected_squares(const uint8_t *render, const uint8_t *photo)
+{
+    double x = 0, y = 0, xy = 0, yy = 0, squares = 0;
+    for (size_t p = 0; p < PIXELS; p++) {
+        const double a = render[3 * p] / 255.0, b = photo[3 * p] / 255.0;
+        x += a / PIXELS, y += b / PIXELS, xy += a * b / PIXELS, yy += b * b / PIXELS;
+    }
+    const double slope = (xy - x * y) / (yy - y * y), offset = x - slope * y;
+    for (size_t p = 0; p < PIXELS; p++) {
+        const double corrected = fmin(fmax((render[3 * p] / 255.0 - offset) / slope, 0), 1);
+        squares += pow(corrected - photo[3 * p] / 255.0, 2);
+    }
+    return squares;
+}
 
 /* From the PNG and the PFM that render writes, and the photos. */
 static void count(const char *folder, bool covered, sums *mean)
@@ -81,12 +97,15 @@ static void count(const char *folder, bool covered, sums *mean)
         mean->l1 += l1 / (3.0 * (double)n);
         mean->psnr -= 10 * log10((squares[0] + squares[1] + squares[2]) / (3.0 * (double)n));
         for (int c = 0; c < 3; c++) mean->per_channel -= 10 * log10(squares[c] / (double)n) / 3;
+        for (int c = 0; c < 3; c++) squares[c] = corrected_squares(picture.pixels + c, photo + c);
+        mean->cc_psnr -= 10 * log10((squares[0] + squares[1] + squares[2]) / (3.0 * PIXELS));
         splat_image_free(&picture);
     }
     mean->l1 /= (double)mean->n;
     mean->psnr /= (double)mean->n;
     mean->per_channel /= (double)mean->n;
     mean->coverage /= (double)mean->n;
+    mean->cc_psnr /= (double)mean->n;
 }
 
 static void assert_counted(const splat_metrics *metrics, const sums *counted)
@@ -129,6 +148,28 @@ static void figures_are_those_of_the_pictures(void **state)
     assert_true(mean.covered.ssim > -1 && mean.covered.ssim < 1 && mean.covered.ssim != mean.all.ssim);
     assert_null(mean.all.lpips_net);
     assert_true(mean.all.render_ms > 0);
+}
+
+/* Of all pixels, not of covered ones; the other figures stay. */
+static void colours_are_corrected_to_the_photos(void **state)
+{
+    splat_error error;
+    splat_mesh_metrics mean;
+    sums counted;
+    (void)state;
+    write_ball("ball.ply", 0.7);
+    const splat_mesh_draw_options options = plain_options();
+    splat_view_job job = job_on(SPLAT_VIEWS_TEST, NULL, NULL);
+    must(splat_mesh_views_write(scene, "ball.ply", &job, SPLAT_MESH_VIEW_COLOR | SPLAT_MESH_VIEW_DEPTH, &options,
+                                "drawn", &error), &error);
+    count("drawn/test/mesh_ball", false, &counted);
+    job.quantize = job.color_correct = true;
+    must(splat_mesh_evaluate(scene, "ball.ply", &job, &options, &mean, &error), &error);
+    assert_counted(&mean.all, &counted);
+    assert_true(mean.all.is_corrected && !mean.covered.is_corrected);
+    assert_float_equal(mean.all.cc_psnr, counted.cc_psnr, 0.05); /* of renders before they are rounded */
+    assert_true(fabs(mean.all.cc_psnr - mean.all.psnr) > 0.1 && mean.all.cc_ssim != mean.all.ssim);
+    assert_false(evaluate("ball.ply").all.is_corrected);
 }
 
 /* SCENE with masks that hide the columns left of first_column, and where `empty` is set all of the first test view. */
@@ -266,6 +307,8 @@ static void the_command_writes_results(void **state)
     assert_true(fabs(number_in(root, "mesh_ball", "PSNR") - mean.all.psnr) < 1e-9);
     assert_true(fabs(number_in(root, "mesh_ball", "SSIM_covered") - mean.covered.ssim) < 1e-9);
     assert_true(fabs(number_in(root, "mesh_ball", "coverage") - mean.coverage) < 1e-9);
+    assert_true(number_in(root, "mesh_ball", "cc_psnr") > 0);
+    assert_null(json_object_get(json_object_get(root, "mesh_ball"), "cc_psnr_covered"));
     assert_null(json_object_get(json_object_get(root, "mesh_ball"), "LPIPS"));
     json_decref(root);
     must(splat_json_read("model/per_view.json", &root, &error), &error);
@@ -531,6 +574,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_are_those_of_the_pictures), /* makes the files of the others */
+        cmocka_unit_test(colours_are_corrected_to_the_photos),
         cmocka_unit_test(masked_pixels_do_not_count),
         cmocka_unit_test(covered_is_all_where_the_mesh_fills_the_view),
         cmocka_unit_test(visitors_see_each_view_and_may_stop), cmocka_unit_test(the_command_writes_results),

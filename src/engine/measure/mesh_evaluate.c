@@ -66,16 +66,17 @@ static size_t put_photo_around(splat_mesh_evaluator *e, const splat_camera *came
 }
 
 /* e->render against the photo that is on the device; where `kept` is given, the mask behind it says which pixels
- * count. */
-static splat_status measure(splat_mesh_evaluator *e, const splat_camera *camera, double share, const double *kept,
-                            splat_metrics *metrics, splat_error *error)
+ * count. is_all: all pixels, not only those that the mesh covers; their colours are corrected if the job says so. */
+static splat_status measure(splat_mesh_evaluator *e, const splat_camera *camera, bool is_all, double share,
+                            const double *kept, splat_metrics *metrics, splat_error *error)
 {
     splat_context *context = e->scene->context;
     const size_t n = splat_camera_pixels(camera);
     const uint8_t *photo = e->photo.data;
     const splat_measured_picture picture = {
         .camera = camera, .image = e->image.data, .photo = photo, .quantize = e->job.quantize, .share = share,
-        .mask = kept ? photo + 3 * n : NULL, .kept = kept ? *kept : 1};
+        .mask = kept ? photo + 3 * n : NULL, .kept = kept ? *kept : 1,
+        .color_correct = is_all && e->job.color_correct};
     SPLAT_TRY(splat_backend_upload(context->backend, e->image.data, e->render, 3 * n * sizeof *e->render, error));
     return splat_picture_measure(context, &picture, &e->job.lpips, metrics, error);
 }
@@ -95,7 +96,7 @@ splat_status splat_mesh_evaluator_view(splat_mesh_evaluator *e, uint32_t index, 
     if (is_masked) SPLAT_TRY(splat_image_cache_count_kept(e->scene->cache, index, &n_kept, error));
     SPLAT_TRY(splat_backend_upload(b, e->photo.data, photo, (is_masked ? 4 : 3) * n, error));
     const double kept = (double)n_kept / (double)n;
-    SPLAT_TRY(measure(e, camera, 1, n_kept ? &kept : NULL, metrics, error));
+    SPLAT_TRY(measure(e, camera, true, 1, n_kept ? &kept : NULL, metrics, error));
     metrics->render_ms = render_ms;
     if (is_masked && !n_kept) metrics->n_views = 0;
     return splat_backend_download(b, e->render, e->image.data, 3 * n * sizeof *e->render, error);
@@ -116,7 +117,7 @@ static splat_status measure_view(splat_mesh_evaluator *e, uint32_t index, size_t
     double share = (double)n_covered / (double)splat_camera_pixels(camera);
     if (n_covered == 0) return SPLAT_OK;
     metrics->coverage = share / metrics->all.kept;
-    return measure(e, camera, share, NULL, &metrics->covered, error);
+    return measure(e, camera, false, share, NULL, &metrics->covered, error);
 }
 
 static splat_status evaluate(splat_mesh_evaluator *e, splat_mesh_metrics *views, splat_mesh_metrics *mean,

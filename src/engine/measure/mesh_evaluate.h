@@ -12,14 +12,15 @@ typedef struct splat_mesh_metrics {
                               of whole pictures */
     splat_metrics covered; /* l1, psnr and ssim: means over the pixels that the mesh covers with all their samples,
                               and that masks keep, the photo standing in the others, so that windows of SSIM across the
-                              border see no step; lpips is of the same picture, not scaled. Views without such pixels
-                              are left out */
+                              border see no step; lpips is of the same picture, not scaled; colours are not corrected.
+                              Views without such pixels are left out */
     double coverage;       /* such pixels, of all, or of those that masks keep */
     bool textured;         /* the mesh has a texture */
 } splat_mesh_metrics;
 
-/* Draws the mesh and measures it on the views of a job (splat_model_evaluate), one view in memory at a time; quantize
- * and lpips as there. The visitor gets the metrics of all pixels. Errors: those of splat_mesh_views_write and
+/* Draws the mesh and measures it on the views of a job (splat_model_evaluate), one view in memory at a time; quantize,
+ * lpips and color_correct (of all pixels) as there. The visitor gets the metrics of all pixels. Errors: those of
+ * splat_mesh_views_write and
  * splat_model_evaluate. */
 splat_status splat_mesh_evaluate(splat_scene *scene, const char *mesh_path, const splat_view_job *job,
                                  const splat_mesh_draw_options *options, splat_mesh_metrics *mean, splat_error *error);

@@ -103,12 +103,21 @@ static json_t *views_json(const splat_metrics *views, const char *const *names, 
     return NULL;
 }
 
+/* The columns of covered pixels: their colours are not corrected. */
+static splat_metrics like_covered(const splat_metrics *all)
+{
+    splat_metrics like = *all;
+    like.is_corrected = false;
+    return like;
+}
+
 static json_t *mesh_mean_json(const splat_mesh_metrics *mean)
 {
     json_t *object = mean_json(&mean->all);
+    const splat_metrics covered = like_covered(&mean->all);
     bool good = object != NULL;
     for (int k = 0; k < N_KEYS && good; k++)
-        if (has_key(&mean->all, k))
+        if (has_key(&covered, k))
             good = set_metric(object, k, "_covered",
                               mean->covered.n_views ? metric_json(&mean->covered, k) : json_null());
     if (good && set(object, "coverage", json_real(mean->coverage))) return object;
@@ -120,8 +129,9 @@ static json_t *mesh_views_json(const splat_mesh_metrics *views, const char *cons
                                const splat_metrics *like)
 {
     json_t *object = json_object(), *coverage = json_object();
+    const splat_metrics covered = like_covered(like);
     bool good = object && coverage && set_columns(object, &views[0].all, sizeof *views, names, n, like, "") &&
-                set_columns(object, &views[0].covered, sizeof *views, names, n, like, "_covered");
+                set_columns(object, &views[0].covered, sizeof *views, names, n, &covered, "_covered");
     for (size_t i = 0; i < n && good; i++) good = set(coverage, names[i], json_real(views[i].coverage));
     good = good && set(object, "coverage", json_incref(coverage));
     json_decref(coverage);

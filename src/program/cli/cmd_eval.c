@@ -193,6 +193,7 @@ static int measure_mesh(splat_session *session, const splat_line *line)
     }
     splat_view_job_init(&job);
     job.quantize = true;
+    job.color_correct = true;
     job.lpips = session->lpips;
     job.visit = splat_counter_view;
     job.user = &c;
@@ -208,6 +209,7 @@ static int measure_mesh(splat_session *session, const splat_line *line)
     print_heading();
     print_row("test", &test.all);
     print_row("covered", &test.covered);
+    print_corrected("test", &test.all);
     cli_say("the mesh covers %.2f %% of the test views' %spixels", 100 * test.coverage,
             test.all.n_masked ? "kept " : "");
     if (line->model->model_path) cli_say("results.json and per_view.json are in %s", line->model->model_path);
