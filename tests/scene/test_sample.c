@@ -9,6 +9,7 @@
 #include "math/camera.h"
 #include "sample/sample_raytrace.h"
 #include "sample/sample_scene.h"
+#include "scene/dataset_open.h"
 #include "scene_fixture.h"
 
 #include <math.h>
@@ -262,6 +263,28 @@ static void test_refused(void **state)
     }
 }
 
+/* Photos that are still to come are not absent ones: a training next to `sample` would leave them out. */
+static void test_an_unfinished_sample_is_no_scene(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_dataset dataset;
+    splat_scene_options options;
+    splat_scene_options_init(&options);
+    options.source_path = "begun";
+    ASSERT_OK(splat_folder_delete("begun", &error));
+    ASSERT_OK(splat_sample_scene_write("begun", &small, 1, &error));
+    ASSERT_OK(splat_dataset_open(&options, NULL, NULL, &dataset, &error));
+    splat_dataset_free(&dataset);
+    ASSERT_OK(splat_folder_create("begun/" SPLAT_UNFINISHED_SAMPLE, &error));
+    assert_int_equal(splat_dataset_open(&options, NULL, NULL, &dataset, &error), SPLAT_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "the sample is not finished"));
+    assert_string_equal(error.file, "begun");
+    ASSERT_OK(splat_sample_scene_write("begun", &small, 1, &error)); /* again */
+    ASSERT_OK(splat_dataset_open(&options, NULL, NULL, &dataset, &error));
+    splat_dataset_free(&dataset);
+}
+
 /* The reason is the one why the folder could not be made, not that it does not exist. */
 static void test_no_permission(void **state)
 {
@@ -334,7 +357,9 @@ int main(void)
         cmocka_unit_test(test_exposures),
         cmocka_unit_test(test_determinism), cmocka_unit_test(test_surface),  cmocka_unit_test(test_projection),
         cmocka_unit_test(test_rays_end_on_surfaces),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_no_permission),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_an_unfinished_sample_is_no_scene),
+          cmocka_unit_test(test_no_permission),
         cmocka_unit_test(test_clean_up),     cmocka_unit_test(test_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

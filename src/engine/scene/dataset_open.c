@@ -161,6 +161,18 @@ static splat_status fill(splat_dataset *dataset, splat_source *source, const spl
     return status;
 }
 
+/* Photos that are not written yet would count as absent ones. */
+static splat_status check_finished(const char *folder, splat_error *error)
+{
+    char *mark = splat_format("%s/" SPLAT_UNFINISHED_SAMPLE, folder);
+    if (!mark) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    const bool is_unfinished = splat_path_exists(mark);
+    free(mark);
+    if (!is_unfinished) return SPLAT_OK;
+    return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, folder, SPLAT_NO_OFFSET,
+                         "the sample is not finished: wait for `splatsmith sample`, or run it again if it was stopped");
+}
+
 splat_status splat_dataset_open(const splat_scene_options *options, splat_log_function log_function, void *log_user,
                                 splat_dataset *dataset, splat_error *error)
 {
@@ -170,6 +182,7 @@ splat_status splat_dataset_open(const splat_scene_options *options, splat_log_fu
     if (!options->source_path || !*options->source_path)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "no scene folder was named");
     SPLAT_TRY(check_options(options, &log, error));
+    SPLAT_TRY(check_finished(options->source_path, error));
     SPLAT_TRY(splat_source_read(options, &log, &source, error));
     say_chosen(&source, &log);
     return fill(dataset, &source, options, &log, error);

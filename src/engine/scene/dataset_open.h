@@ -4,6 +4,8 @@
 
 #include "scene/dataset.h"
 
+#define SPLAT_UNFINISHED_SAMPLE "sample.unfinished" /* in a folder while `splatsmith sample` writes it */
+
 /* Detection: sparse/ or sparse/0 -> COLMAP; transforms_train.json; metadata.json; transforms.json; a .csv of
  * RealityCapture; reconstruction.json; an .xml of Metashape; keyframes/ of Polycam; else a FORMAT error that says
  * what was looked for. Every photo must exist and its header must be readable. `log` may be NULL. */

@@ -19,6 +19,7 @@
 #include "sample/sample_sensor.h"
 #include "sample/sample_truth.h"
 #include "sample/sample_work.h"
+#include "scene/dataset_open.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -294,15 +295,12 @@ static splat_status create_child(const char *folder, const char *name, splat_err
     return status;
 }
 
-/* A folder that exists while the sample is being written: what a stopped run left may be written again. */
-#define UNFINISHED "sample.unfinished"
-
 /* Undoes a run that failed or was stopped: only what it wrote, since the folder held nothing before. Its own failure is
  * not worth hiding the first error for. */
 static void remove_written(const char *folder)
 {
     static const char *const names[] = {"images", "masks", "depths", "sparse", "ground_truth.ply",
-                                        "ground_truth_mesh.ply", EXPOSURES_FILE, UNFINISHED};
+                                        "ground_truth_mesh.ply", EXPOSURES_FILE, SPLAT_UNFINISHED_SAMPLE};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char *path = splat_format("%s/%s", folder, names[i]);
         if (path) splat_folder_delete(path, NULL);
@@ -319,7 +317,7 @@ static splat_status check_folder(const char *folder, splat_error *error)
     if (!splat_path_is_folder(folder))
         return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, folder, SPLAT_NO_OFFSET,
                              "the sample needs a folder, but this is a file");
-    char *mark = splat_format("%s/" UNFINISHED, folder);
+    char *mark = splat_format("%s/" SPLAT_UNFINISHED_SAMPLE, folder);
     if (mark && splat_path_exists(mark)) remove_written(folder);
     free(mark);
     SPLAT_TRY(splat_folder_list(folder, &names, &n, error));
@@ -329,10 +327,10 @@ static splat_status check_folder(const char *folder, splat_error *error)
                          "the folder for the sample is not empty: name a new one");
 }
 
-/* The mark comes first and goes last. */
+/* The mark comes first and goes last: what a stopped run left may be written again, and is no scene. */
 static splat_status write_all(const splat_sample_work *s, const char *folder, splat_error *error)
 {
-    SPLAT_TRY(create_child(folder, UNFINISHED, error));
+    SPLAT_TRY(create_child(folder, SPLAT_UNFINISHED_SAMPLE, error));
     SPLAT_TRY(create_child(folder, "images", error));
     if (s->options->n_blobs) SPLAT_TRY(create_child(folder, "masks", error));
     if (s->options->depths) SPLAT_TRY(create_child(folder, "depths", error));
@@ -342,7 +340,7 @@ static splat_status write_all(const splat_sample_work *s, const char *folder, sp
     SPLAT_TRY(write_pictures(s, folder, error));
     SPLAT_TRY(write_exposures(s, folder, error));
     if (s->options->depths) SPLAT_TRY(splat_sample_depths(s, folder, error));
-    char *mark = splat_format("%s/" UNFINISHED, folder);
+    char *mark = splat_format("%s/" SPLAT_UNFINISHED_SAMPLE, folder);
     if (!mark) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
     splat_status status = splat_folder_delete(mark, error);
     free(mark);
