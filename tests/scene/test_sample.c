@@ -359,7 +359,7 @@ int main(void)
         cmocka_unit_test(test_rays_end_on_surfaces),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_an_unfinished_sample_is_no_scene),
-          cmocka_unit_test(test_no_permission),
+        cmocka_unit_test(test_no_permission),
         cmocka_unit_test(test_clean_up),     cmocka_unit_test(test_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

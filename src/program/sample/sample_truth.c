@@ -65,12 +65,12 @@ static bool make_choice(const splat_parts *parts, bool is_motion, choice *c)
     return true;
 }
 
-/* Draws the index-th point of a purpose that enough cameras see; false: there seems to be none. */
-static bool draw(const splat_sample_work *s, const choice *c, uint32_t step, size_t index, splat_parts_hit *hit,
-                 splat_vec3 *direction)
+/* Draws the index-th point of a purpose that enough cameras see, in at most n_attempts; false: there seems to be none. */
+static bool draw_in(const splat_sample_work *s, const choice *c, uint32_t step, size_t index, uint32_t n_attempts,
+                    splat_parts_hit *hit, splat_vec3 *direction)
 {
     const splat_parts *parts = &s->parts;
-    for (uint32_t attempt = 0; attempt < SPLAT_SAMPLE_MAX_ATTEMPTS; attempt++) {
+    for (uint32_t attempt = 0; attempt < n_attempts; attempt++) {
         splat_random4 words = splat_random(s->options->seed, SPLAT_STREAM_SAMPLE_SCENE, step + attempt, index);
         double pick = unit(words.x[0]) * c->total, uniform[3];
         for (int k = 0; k < 3; k++) uniform[k] = unit(words.x[k + 1]);
@@ -85,6 +85,28 @@ static bool draw(const splat_sample_work *s, const choice *c, uint32_t step, siz
             return true;
     }
     return false;
+}
+
+static bool draw(const splat_sample_work *s, const choice *c, uint32_t step, size_t index, splat_parts_hit *hit,
+                 splat_vec3 *direction)
+{
+    return draw_in(s, c, step, index, SPLAT_SAMPLE_MAX_ATTEMPTS, hit, direction);
+}
+
+#define N_PROBES 2048
+#define LEAST_SEEN 16 /* of the probes; with fewer, half a million points take hours */
+
+/* True if enough cameras see enough of the surface. */
+static bool cameras_see_enough(const splat_sample_work *s, const choice *c, uint32_t step)
+{
+    int n_seen = 0;
+#pragma omp parallel for schedule(dynamic, 64) num_threads(s->threads) reduction(+ : n_seen)
+    for (size_t i = 0; i < N_PROBES; i++) {
+        splat_parts_hit hit = {0};
+        splat_vec3 direction;
+        n_seen += draw_in(s, c, step, i, 1, &hit, &direction);
+    }
+    return n_seen >= LEAST_SEEN;
 }
 
 static splat_point make_point(splat_vec3 place, splat_vec3 color)
@@ -392,6 +414,10 @@ splat_status splat_sample_parts_truth(const splat_sample_work *s, const char *fo
     bool good = make_choice(&s->parts, false, &c);
     if (!rows || !path || !mesh || !good)
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu points of the sample's surfaces", n);
+    else if (!cameras_see_enough(s, &c, SPLAT_SAMPLE_STEP_TRUTH))
+        status = splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                            "three of the sample's %d cameras see too little in common: more are needed",
+                            s->options->n_cameras);
     if (status == SPLAT_OK) {
 #pragma omp parallel for schedule(dynamic, 256) num_threads(s->threads) reduction(+ : n_missed)
         for (size_t i = 0; i < n; i++) {
