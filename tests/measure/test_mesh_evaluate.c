@@ -150,7 +150,7 @@ static void figures_are_those_of_the_pictures(void **state)
     assert_true(mean.all.render_ms > 0);
 }
 
-/* Of all pixels, not of covered ones; the other figures stay. */
+/* The colours of all pixels are corrected, not those of covered ones; the other figures stay. */
 static void colours_are_corrected_to_the_photos(void **state)
 {
     splat_error error;

@@ -65,7 +65,8 @@ static bool make_choice(const splat_parts *parts, bool is_motion, choice *c)
     return true;
 }
 
-/* Draws the index-th point of a purpose that enough cameras see, in at most n_attempts; false: there seems to be none. */
+/* Draws the index-th point of a purpose that enough cameras see, in at most n_attempts. False: there seems to be none.
+ */
 static bool draw_in(const splat_sample_work *s, const choice *c, uint32_t step, size_t index, uint32_t n_attempts,
                     splat_parts_hit *hit, splat_vec3 *direction)
 {
