@@ -569,6 +569,48 @@ static void threads_do_not_matter(void **state)
     room_free(&b);
 }
 
+/* A mask of 7 x 5 pixels over photos of 120 columns: what it calls sky is not plain, and keeps its depth. */
+static void sky_takes_no_plane(void **state)
+{
+    (void)state;
+    enum { N = 10, W = 7, H = 5 };
+    splat_camera cameras[N];
+    splat_error error;
+    splat_planes_info info, half_info;
+    splat_sky_mask masks[N];
+    uint8_t sky_left[W * H];
+    room whole, half;
+    for (int p = 0; p < W * H; p++) sky_left[p] = p % W < 2;
+    for (int v = 0; v < N; v++) masks[v] = (splat_sky_mask){W, H, v == 0 ? NULL : sky_left};
+    const splat_sky sky = {.n = N, .masks = masks, .is_found = true};
+    walk(cameras, N, 120);
+    assert_true(room_make(&whole, N, cameras, 0.25f, 0.003f));
+    assert_true(room_make(&half, N, cameras, 0.25f, 0.003f));
+    splat_planes_options options = options_for(&whole, 2), with_sky = options_for(&half, 2);
+    with_sky.sky = &sky;
+    must(splat_planes_find(&whole.maps, &options, &info, &error), &error);
+    float *before = malloc(splat_camera_pixels(&cameras[1]) * sizeof *before);
+    memcpy(before, half.maps.views[1].depth, splat_camera_pixels(&cameras[1]) * sizeof *before);
+    must(splat_planes_find(&half.maps, &with_sky, &half_info, &error), &error);
+    assert_true(half_info.n_pixels > 0 && half_info.n_plain < 0.85 * (double)info.n_plain &&
+                half_info.n_plain > 0.3 * (double)info.n_plain);
+    size_t n_changed = 0;
+    const size_t width = (size_t)cameras[1].width, height = (size_t)cameras[1].height;
+    for (size_t p = 0; p < width * height; p++) {
+        const bool is_sky = splat_sky_mask_at(&masks[1], width, height, p % width, p / width);
+        const bool is_rim = p % width > 2 * width / W - 6; /* planes may reach beyond their pixels a little */
+        const bool is_changed = half.maps.views[1].depth[p] != before[p];
+        if (is_sky && !is_rim) assert_false(is_changed);
+        n_changed += is_changed;
+    }
+    assert_true(n_changed > 0);
+    free(before);
+    splat_planes_info_free(&info);
+    splat_planes_info_free(&half_info);
+    room_free(&whole);
+    room_free(&half);
+}
+
 static splat_status no_photo(void *user, size_t number, uint8_t *rgb, splat_error *error)
 {
     (void)user;
@@ -621,6 +663,7 @@ int main(void)
         cmocka_unit_test(planes_end_where_they_meet),
         cmocka_unit_test(views_see_through_a_plane_from_behind),
         cmocka_unit_test(threads_do_not_matter),
+        cmocka_unit_test(sky_takes_no_plane),
         cmocka_unit_test(tiny_and_empty_maps_and_lost_photos),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

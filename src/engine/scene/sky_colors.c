@@ -17,20 +17,12 @@ typedef struct color_sum {
     double rgb[3], n;
 } color_sum;
 
-/* The mask's pixel under that of a photo of another size. */
-static bool is_sky(const splat_sky_mask *mask, const splat_camera *camera, size_t x, size_t y)
-{
-    size_t i = (2 * x + 1) * (size_t)mask->width / (2 * (size_t)camera->width);
-    size_t j = (2 * y + 1) * (size_t)mask->height / (2 * (size_t)camera->height);
-    return mask->pixels[j * (size_t)mask->width + i];
-}
-
 static void add_photo(const sky_photo *photo, const splat_sky_mask *mask, const splat_dome *ball, color_sum *sums)
 {
     const splat_camera *c = &photo->camera;
     for (size_t y = 0; y < (size_t)c->height && mask->pixels; y++)
         for (size_t x = 0; x < (size_t)c->width; x++) {
-            if (!is_sky(mask, c, x, y)) continue;
+            if (!splat_sky_mask_at(mask, (size_t)c->width, (size_t)c->height, x, y)) continue;
             float d[3];
             splat_dome_direction(c, ball, (float)x, (float)y, d);
             const splat_dome_place place = splat_dome_place_of(d);

@@ -32,6 +32,14 @@ typedef struct splat_sky {
 
 void splat_sky_free(splat_sky *sky);
 
+/* True if the mask's pixel under pixel (x, y) of a picture of width x height is sky. mask->pixels must not be NULL. */
+static inline bool splat_sky_mask_at(const splat_sky_mask *mask, size_t width, size_t height, size_t x, size_t y)
+{
+    const size_t i = (2 * x + 1) * (size_t)mask->width / (2 * width);
+    const size_t j = (2 * y + 1) * (size_t)mask->height / (2 * height);
+    return mask->pixels[j * (size_t)mask->width + i];
+}
+
 /* The trusted sky of training photo `number` at another size: (*trusted)[height][width] is 1 where the pixel and the 24
  * pixels around it are sky, else 0. The caller frees it. NULL if the photo shows no sky. Errors: MEMORY. */
 splat_status splat_sky_take_trusted(const splat_sky *sky, size_t number, int width, int height, uint8_t **trusted,

@@ -229,8 +229,14 @@ static void grow(const plane_work *work, int tau, int width, int height, uint16_
         }
 }
 
-splat_status plane_segments_make(const splat_camera *camera, plane_work *work, plane_view *view, uint16_t *edge,
-                                 splat_error *error)
+/* True for a pixel that the photo shows as sky. Sky between rods would take the plane of the rods. */
+static bool is_sky(const splat_sky_mask *sky, size_t width, size_t height, size_t pixel)
+{
+    return sky && sky->pixels && splat_sky_mask_at(sky, width, height, pixel % width, pixel / width);
+}
+
+splat_status plane_segments_make(const splat_camera *camera, const splat_sky_mask *sky, plane_work *work,
+                                 plane_view *view, uint16_t *edge, splat_error *error)
 {
     int width = camera->width, height = camera->height;
     size_t n = splat_camera_pixels(camera);
@@ -247,7 +253,10 @@ splat_status plane_segments_make(const splat_camera *camera, plane_work *work, p
     find_texture(work, width, height);
     float texture = texture_limit(work, n);
     erode(work, tau, width, height);
-    for (size_t i = 0; i < n; i++) work->component[i] = -1;
+    for (size_t i = 0; i < n; i++) {
+        work->component[i] = -1;
+        if (is_sky(sky, (size_t)width, (size_t)height, i)) work->mask[i] = 0;
+    }
     for (size_t i = 0; i < n; i++) {
         if (!work->mask[i] || work->component[i] >= 0) continue;
         uint32_t size = flood(work, width, height, i, (int32_t)view->n_segments);
@@ -261,8 +270,10 @@ splat_status plane_segments_make(const splat_camera *camera, plane_work *work, p
         }
     }
     grow(work, tau, width, height, view->labels);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
+        if (is_sky(sky, (size_t)width, (size_t)height, i)) view->labels[i] = 0;
         if (view->labels[i]) view->segments[view->labels[i] - 1].n_pixels++;
+    }
     *edge = (uint16_t)(tau + 2 * LEVEL + LEVEL / 2);
     return SPLAT_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/context.h"
 #include "math/camera.h"
 #include "scene/scene.h"
+#include "scene/sky.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/view_photos.h"
 #include "surface/planes/plane_assign.h"
@@ -97,7 +98,8 @@ static splat_status analyse(finder *f, size_t number, plane_work *work, splat_er
     uint16_t edge;
     SPLAT_TRY(f->options->photo(f->options->photo_user, number, work->rgb, error));
     SPLAT_TRY(plane_shade_make(&map->camera, work->rgb, view, error));
-    SPLAT_TRY(plane_segments_make(&map->camera, work, view, &edge, error));
+    const splat_sky *sky = f->options->sky;
+    SPLAT_TRY(plane_segments_make(&map->camera, sky ? &sky->masks[number] : NULL, work, view, &edge, error));
     SPLAT_TRY(plane_seeds_make(map, work, edge, view, error));
     return plane_hypotheses_make(&map->camera, view, (uint32_t)number, f->options->seed, error);
 }
@@ -409,7 +411,10 @@ splat_status splat_surface_planes_apply(splat_scene *scene, const splat_mesh_ext
 {
     photo_source source = {scene, maps};
     splat_planes_info info;
-    splat_planes_options own = {scene->context->threads, options->seed, take_photo, &source};
+    const splat_sky *sky;
+    SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
+    splat_planes_options own = {scene->context->threads, options->seed, take_photo, &source,
+                                sky->is_found ? sky : NULL};
     SPLAT_TRY(splat_surface_go_on(options, "looking for planes", 0, error));
     SPLAT_TRY(splat_planes_find(maps, &own, &info, error));
     uint64_t n_pixels = 0;

@@ -5,6 +5,7 @@
 #ifndef SPLAT_SURFACE_PLANES_H
 #define SPLAT_SURFACE_PLANES_H
 
+#include "scene/sky_masks.h"
 #include "surface/extract/view_maps.h"
 
 /* The photo of map `number`, at the size of its depth: rgb [height][width][3]. Called from several threads. */
@@ -15,6 +16,7 @@ typedef struct splat_planes_options {
     uint64_t seed;
     splat_planes_photo photo;
     void *photo_user;
+    const splat_sky *sky; /* its pixels are no part of a plain region; masks in the order of the maps; NULL: none */
 } splat_planes_options;
 
 /* normal . x = offset in the world, the normal of length 1. */
