@@ -170,7 +170,7 @@ static splat_status check_finished(const char *folder, splat_error *error)
     free(mark);
     if (!is_unfinished) return SPLAT_OK;
     return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, folder, SPLAT_NO_OFFSET,
-                         "the sample is not finished: wait for `splatsmith sample`, or run it again if it was stopped");
+                         "the sample is not finished: wait for its end, or write it again if that was stopped");
 }
 
 splat_status splat_dataset_open(const splat_scene_options *options, splat_log_function log_function, void *log_user,
