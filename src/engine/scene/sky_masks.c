@@ -21,12 +21,9 @@ void splat_sky_free(splat_sky *sky)
 /* work: as large as trusted. */
 static void find_trusted(const splat_sky_mask *mask, int width, int height, uint8_t *work, uint8_t *trusted)
 {
-    for (int y = 0; y < height; y++) {
-        const uint8_t *row = mask->pixels + (2 * (size_t)y + 1) * (size_t)mask->height / (2 * (size_t)height) *
-                                                (size_t)mask->width;
-        uint8_t *to = trusted + (size_t)y * (size_t)width;
-        for (int x = 0; x < width; x++) to[x] = row[(2 * (size_t)x + 1) * (size_t)mask->width / (2 * (size_t)width)];
-    }
+    const size_t w = (size_t)width, h = (size_t)height;
+    for (size_t y = 0; y < h; y++)
+        for (size_t x = 0; x < w; x++) trusted[y * w + x] = splat_sky_mask_at(mask, w, h, x, y);
     for (int way = 0; way < 2; way++) { /* the least around, across and down */
         const uint8_t *from = way ? work : trusted;
         uint8_t *to = way ? trusted : work;
