@@ -95,7 +95,7 @@ static bool draw(const splat_sample_work *s, const choice *c, uint32_t step, siz
 }
 
 #define N_PROBES 2048
-#define LEAST_SEEN 16 /* of the probes; with fewer, half a million points take hours */
+#define LEAST_SEEN 16 /* of the probes; with fewer, a point takes more than 128 tries */
 
 /* True if enough cameras see enough of the surface. */
 static bool cameras_see_enough(const splat_sample_work *s, const choice *c, uint32_t step)
