@@ -69,6 +69,7 @@ static void neighbors_see_the_same_places(void **state)
 {
     (void)state;
     splat_view_maps maps = make_truth(160, 120);
+    splat_error error;
     for (size_t v = 0; v < maps.n; v++) {
         const splat_view_map *view = &maps.views[v];
         assert_true(view->n_neighbors >= 4);
@@ -80,7 +81,7 @@ static void neighbors_see_the_same_places(void **state)
         }
     }
     splat_view_map before = maps.views[0];
-    splat_view_maps_find_neighbors(&maps, 3);
+    must(splat_view_maps_find_neighbors(&maps, 3, &error), &error);
     assert_memory_equal(&before, &maps.views[0], sizeof before);
     splat_view_maps_free(&maps);
 }
@@ -99,14 +100,39 @@ static void hidden_places_and_turns_make_no_neighbors(void **state)
     static const double normal[3] = {-1, 0, 0};
     for (size_t v = 0; v < 4; v++)
         for (size_t i = 0; i < 64 * 48; i++) set_pixel(&maps.views[v], i, v == 2 ? 0.5 : 3, normal, 9);
-    splat_view_maps_find_neighbors(&maps, 1);
+    must(splat_view_maps_find_neighbors(&maps, 1, &error), &error);
     assert_int_equal(maps.views[0].n_neighbors, 1); /* 2 has a wall before it, 3 sees no parallax */
     assert_int_equal(maps.views[0].neighbors[0], 1);
     assert_int_equal(maps.views[3].n_neighbors, 1);
     assert_int_equal(maps.views[2].n_neighbors, 0);
     for (size_t i = 0; i < 64 * 48; i++) maps.views[0].depth[i] = 0; /* sees nothing */
-    splat_view_maps_find_neighbors(&maps, 1);
+    must(splat_view_maps_find_neighbors(&maps, 1, &error), &error);
     assert_int_equal(maps.views[0].n_neighbors, 0);
+    splat_view_maps_free(&maps);
+}
+
+/* Before a wall: most views look at the left of what view 0 sees, and two at the end of its right half. */
+static void neighbors_cover_the_picture(void **state)
+{
+    (void)state;
+    enum { LEFT = 12, N = LEFT + 3 };
+    static const double normal[3] = {-1, 0, 0};
+    splat_camera cameras[N];
+    splat_view_maps maps;
+    splat_error error;
+    size_t n_right = 0;
+    for (int i = 0; i < N; i++) {
+        const double side = i == 0 ? 0 : i <= LEFT ? 1 : -2, aside = 0.3 * (i % 5 - 2);
+        const double from[3] = {-3, side + aside, 0.4}, to[3] = {0, side, 0.4};
+        cameras[i] = look_at(from, i ? to : (const double[3]){0, 0, 0.4}, 64, 48);
+    }
+    must(splat_view_maps_init(&maps, N, cameras, &error), &error);
+    for (size_t v = 0; v < N; v++)
+        for (size_t i = 0; i < 64 * 48; i++) set_pixel(&maps.views[v], i, 3, normal, 9);
+    must(splat_view_maps_find_neighbors(&maps, 2, &error), &error);
+    assert_int_equal(maps.views[0].n_neighbors, SPLAT_VIEW_NEIGHBORS);
+    for (uint32_t k = 0; k < maps.views[0].n_neighbors; k++) n_right += maps.views[0].neighbors[k] > LEFT;
+    assert_int_equal(n_right, 2);
     splat_view_maps_free(&maps);
 }
 
@@ -207,6 +233,7 @@ int main(void)
         cmocka_unit_test(pixels_and_places_are_inverse),
         cmocka_unit_test(neighbors_see_the_same_places),
         cmocka_unit_test(hidden_places_and_turns_make_no_neighbors),
+        cmocka_unit_test(neighbors_cover_the_picture),
         cmocka_unit_test(a_splat_is_mapped),
         cmocka_unit_test(memory_makes_maps_smaller_or_is_refused),
     };

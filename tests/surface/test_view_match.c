@@ -30,6 +30,7 @@ static bool in_blob(size_t i)
 static void make_room(room *r)
 {
     splat_camera cameras[N];
+    splat_error error;
     stand(cameras);
     assert_true(room_make(r, N, cameras, 0.15f, 0.001f));
     for (size_t v = 0; v < N; v++)
@@ -40,7 +41,7 @@ static void make_room(room *r)
             splat_normal_encode(hit->normal, map->normal + 2 * i);
             if (v == 0 && in_blob(i)) map->depth[i] = 0.7f * hit->z;
         }
-    splat_view_maps_find_neighbors(&r->maps, 2);
+    must(splat_view_maps_find_neighbors(&r->maps, 2, &error), &error);
 }
 
 static splat_status photo_of(void *user, size_t number, uint8_t *rgb, splat_error *error)

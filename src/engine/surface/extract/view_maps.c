@@ -176,10 +176,8 @@ splat_status splat_view_maps_make(splat_scene *scene, splat_model *model, const 
     SPLAT_TRY(init_for_scene(scene, sized.resolution_factor, maps, error));
     filler f = {maps, options, model->context->threads};
     splat_status status = splat_surface_views(scene, model, &sized, fill, &f, error);
-    if (status == SPLAT_OK)
-        splat_view_maps_find_neighbors(maps, model->context->threads);
-    else
-        splat_view_maps_free(maps);
+    if (status == SPLAT_OK) status = splat_view_maps_find_neighbors(maps, model->context->threads, error);
+    if (status != SPLAT_OK) splat_view_maps_free(maps);
     return status;
 }
 
@@ -191,7 +189,8 @@ splat_status splat_view_maps_make(splat_scene *scene, splat_model *model, const 
 #define GOOD_ANGLE 12.0f     /* up to here a place looks the same */
 #define LARGEST_ANGLE 45.0f
 #define HIDDEN 1.1f          /* a place so many times as far as what the other view sees there is hidden */
-#define LEAST_SHARE 0.05f    /* of the places, with full marks, for a neighbour */
+#define LEAST_SHARE 0.02f    /* of the places, with full marks, that a neighbour must add */
+#define ENOUGH 0.5f          /* a place that a neighbour sees with full marks counts so much for those after it */
 #define DEGREES 57.29577951f
 
 /* Score of a place for a pair of views, from the angle between their rays. */
@@ -226,44 +225,72 @@ static int find_places(const splat_view_map *view, float places[GRID * GRID][3])
     return n;
 }
 
-static float compare(const splat_view_map *view, const splat_view_map *other, float places[GRID * GRID][3], int n)
+/* The marks of n places in another view: one[n]. */
+static void compare(const splat_view_map *view, const splat_view_map *other, float places[GRID * GRID][3], int n,
+                    float *one)
 {
-    float sum = 0;
     for (int i = 0; i < n; i++) {
         float image[3];
+        one[i] = 0;
         if (!splat_camera_project(&other->camera, places[i], image)) continue;
         float z = other->depth[(size_t)image[1] * (size_t)other->camera.width + (size_t)image[0]];
-        if (z > 0 && image[2] > HIDDEN * z) continue;
-        sum += marks(places[i], &view->camera, &other->camera);
+        if (!(z > 0 && image[2] > HIDDEN * z)) one[i] = marks(places[i], &view->camera, &other->camera);
     }
-    return sum;
 }
 
-static void find(splat_view_maps *maps, size_t v)
+/* The view whose marks add most to what the places still need; `none` if no view adds enough. A view that was chosen
+ * has no marks. */
+static size_t choose(const float *all_marks, size_t n_views, const float *need, int n, size_t none)
+{
+    float most = 0;
+    size_t best = none;
+    for (size_t i = 0; i < n_views; i++) {
+        float sum = 0;
+        for (int k = 0; k < n; k++) sum += need[k] * all_marks[i * GRID * GRID + (size_t)k];
+        if (sum >= LEAST_SHARE * (float)n && sum > most) {
+            most = sum;
+            best = i;
+        }
+    }
+    return best;
+}
+
+/* all_marks: [maps->n][GRID * GRID], work. */
+static void find(splat_view_maps *maps, size_t v, float *all_marks)
 {
     splat_view_map *view = &maps->views[v];
-    float places[GRID * GRID][3], best[SPLAT_VIEW_NEIGHBORS];
-    int n = find_places(view, places);
+    float places[GRID * GRID][3], need[GRID * GRID];
+    const int n = find_places(view, places);
     view->n_neighbors = 0;
-    for (size_t i = 0; i < maps->n && n > 0; i++) {
-        if (i == v) continue;
-        float sum = compare(view, &maps->views[i], places, n);
-        if (!(sum >= LEAST_SHARE * (float)n)) continue;
-        uint32_t at = view->n_neighbors;
-        while (at > 0 && best[at - 1] < sum) at--;
-        if (at == SPLAT_VIEW_NEIGHBORS) continue;
-        if (view->n_neighbors < SPLAT_VIEW_NEIGHBORS) view->n_neighbors++;
-        for (uint32_t k = view->n_neighbors - 1; k > at; k--) {
-            best[k] = best[k - 1];
-            view->neighbors[k] = view->neighbors[k - 1];
-        }
-        best[at] = sum;
-        view->neighbors[at] = (uint32_t)i;
+    for (int k = 0; k < n; k++) need[k] = 1;
+    for (size_t i = 0; i < maps->n; i++) {
+        float *one = all_marks + i * GRID * GRID;
+        if (i == v)
+            memset(one, 0, GRID * GRID * sizeof *one);
+        else
+            compare(view, &maps->views[i], places, n, one);
+    }
+    while (n > 0 && view->n_neighbors < SPLAT_VIEW_NEIGHBORS) {
+        const size_t best = choose(all_marks, maps->n, need, n, v);
+        if (best == v) break;
+        float *one = all_marks + best * GRID * GRID;
+        for (int k = 0; k < n; k++) need[k] *= 1 - ENOUGH * one[k];
+        memset(one, 0, GRID * GRID * sizeof *one);
+        view->neighbors[view->n_neighbors++] = (uint32_t)best;
     }
 }
 
-void splat_view_maps_find_neighbors(splat_view_maps *maps, int threads)
+splat_status splat_view_maps_find_neighbors(splat_view_maps *maps, int threads, splat_error *error)
 {
-#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
-    for (size_t v = 0; v < maps->n; v++) find(maps, v);
+    bool ok = true;
+#pragma omp parallel num_threads(threads) reduction(&& : ok)
+    {
+        float *all_marks = malloc((maps->n + 1) * GRID * GRID * sizeof *all_marks);
+        ok = all_marks != NULL;
+#pragma omp for schedule(dynamic, 1)
+        for (size_t v = 0; v < maps->n; v++)
+            if (all_marks) find(maps, v, all_marks);
+        free(all_marks);
+    }
+    return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare %zu views", maps->n);
 }

@@ -50,13 +50,15 @@ splat_status splat_view_maps_make(splat_scene *scene, splat_model *model, const 
 splat_status splat_view_maps_init(splat_view_maps *maps, size_t n, const splat_camera *cameras, splat_error *error);
 void splat_view_maps_free(splat_view_maps *maps);
 
-/* view_neighbors.c: fills n_neighbors and neighbors of every map, also after depth changed. A neighbour sees the places
- * that the view sees, from the side: from 256 of its pixels with depth, spread over the picture, each that falls into
- * the other's picture and is not hidden there by more than a tenth of the distance counts
+/* Fills n_neighbors and neighbors of every map, also after depth changed. A neighbour sees the places that the view
+ * sees, from the side: of 256 of its pixels with depth, spread over the picture, each that falls into the other's
+ * picture and is not hidden there by more than a tenth of the distance has the marks
  *     (angle / 2 deg)^2 below 2 deg, 1 up to 12 deg, 12 deg / angle up to 45 deg, 0 beyond,
- * where angle is that between the two rays. The 8 views with the largest sums are the neighbours, of equal sums the
- * nearer in the list; those below a twentieth of the pixels looked at are none. Does not depend on threads. */
-void splat_view_maps_find_neighbors(splat_view_maps *maps, int threads);
+ * where angle is that between the two rays. Neighbours are chosen one after the other, 8 at most, each the view with
+ * the largest sum of need times marks; then the need of a place, 1 at first, falls by half of the marks. So parts of
+ * the picture that few views see have their neighbours, too. Sums below a fiftieth of the pixels looked at end the
+ * choice. Does not depend on threads. Errors: MEMORY. */
+splat_status splat_view_maps_find_neighbors(splat_view_maps *maps, int threads, splat_error *error);
 
 /* ---------------------------------------------------------------- pixels */
 
