@@ -299,6 +299,36 @@ static size_t count_same(uint64_t *keys, size_t *n)
     return n_same;
 }
 
+/* The other views know nothing: on a plane a pixel makes a point all the same, unless one looks through it. */
+static void fitted_pixels_need_no_other_view(void **state)
+{
+    (void)state;
+    static const uint8_t states[3] = {SPLAT_PIXEL_SILENT, SPLAT_PIXEL_FITTED, SPLAT_PIXEL_SHADED};
+    for (int what = 0; what < 3; what++)
+        for (int through = 0; through < 2; through++) {
+            splat_view_maps maps = make_truth(W, H);
+            splat_surface_agreed agreed;
+            splat_surface_points points;
+            size_t n = 0;
+            for (size_t v = 1; v < maps.n; v++)
+                for (size_t i = 0; i < W * H; i++) {
+                    maps.views[v].depth[i] = through ? 1000 : 0;
+                    maps.views[v].alpha[i] = 255;
+                }
+            memset(maps.views[0].state, states[what], W * H);
+            for (size_t i = 0; i < W * H; i++) n += maps.views[0].depth[i] > 0;
+            points = agree(&maps, 200000, 2, &agreed);
+            assert_true(n > W * H / 4);
+            if (what && !through) {
+                assert_true(agreed.n_kept > n / 2 && agreed.n_kept <= n);
+                assert_true(points.n > 0 && points.weights[0] > 0);
+            } else /* a few pixels lie outside of all other pictures */
+                assert_true(agreed.n_kept <= (what ? n / 20 : 0));
+            splat_surface_points_free(&points);
+            splat_view_maps_free(&maps);
+        }
+}
+
 static void points_are_even_and_on_the_surface(void **state)
 {
     (void)state;
@@ -510,6 +540,7 @@ int main(void)
         cmocka_unit_test(floaters_of_a_few_views_are_outvoted),
         cmocka_unit_test(a_pixel_is_the_limit),
         cmocka_unit_test(a_sky_is_no_surface),
+        cmocka_unit_test(fitted_pixels_need_no_other_view),
         cmocka_unit_test(points_are_even_and_on_the_surface),
         cmocka_unit_test(near_views_replace_far_ones),
         cmocka_unit_test(a_device_agrees_with_the_host),

@@ -23,6 +23,7 @@
 #define SMALLEST 0.01    /* part of them below it */
 #define PIXEL_ERROR 0.5f /* of a disparity */
 #define MOST_ERROR 0.03f /* of a depth, part of it */
+#define ALONE 0.5f       /* views that a pixel counts for with which no other agrees */
 #define SIGHTINGS 4096u  /* of a view, about, to check the mesh with */
 
 /* Pixels by what became of them. */
@@ -58,6 +59,12 @@ static bool is_known(const splat_view_map *map, size_t pixel, const splat_agreem
     return PIXEL_ERROR * map->depth[pixel] < MOST_ERROR * map->camera.fx * a->baseline;
 }
 
+/* True if all photos together tell the surface of the pixel: it needs no other view that sees it, too. */
+static bool is_fitted(const splat_view_map *map, size_t pixel)
+{
+    return map->state[pixel] == SPLAT_PIXEL_FITTED || map->state[pixel] == SPLAT_PIXEL_SHADED;
+}
+
 /* Weight: how many saw it, and how steeply. */
 static bool sample_of(const judge *j, const splat_view_map *map, size_t pixel, const splat_agreement *a,
                       splat_cell_sample *sample)
@@ -69,7 +76,7 @@ static bool sample_of(const judge *j, const splat_view_map *map, size_t pixel, c
         sample->normal[k] = a->normal[k];
         sample->color[k] = a->color[k];
     }
-    sample->weight = (float)a->n_agree * a->cosine;
+    sample->weight = fmaxf((float)a->n_agree, ALONE) * a->cosine;
     sample->size = CELL_PIXELS * map->depth[pixel] / map->camera.fx / fmaxf(a->cosine, LEAST_COSINE);
     return true;
 }
@@ -81,9 +88,10 @@ static void judge_pixel(const judge *j, const splat_view_map *map, size_t pixel,
     const bool is_said = *valid != SPLAT_AGREE_SILENT;
     t->n_seen += map->depth[pixel] > 0;
     t->n_against += is_said && a->n_against > a->n_agree;
-    bool holds = *valid == SPLAT_AGREE_HOLDS, is_vague = holds && !is_known(map, pixel, a);
+    const bool holds = *valid == SPLAT_AGREE_HOLDS, is_vague = holds && !is_known(map, pixel, a);
+    const bool is_alone = *valid == SPLAT_AGREE_DOUBTED && a->n_against == 0 && is_fitted(map, pixel);
     t->n_vague += is_vague;
-    *valid = holds && !is_vague && sample_of(j, map, pixel, a, sample);
+    *valid = ((holds && !is_vague) || is_alone) && sample_of(j, map, pixel, a, sample);
     t->n_kept += *valid;
 }
 

@@ -14,7 +14,7 @@
 /* Counts of the pixels by result. */
 typedef struct splat_surface_agreed {
     size_t n_seen;    /* with depth */
-    size_t n_kept;    /* that views agree on */
+    size_t n_kept;    /* that make points */
     size_t n_against; /* that more views contradict than agree with */
     size_t n_vague;   /* that views agree on, from too near to each other for a depth */
     double cell;      /* side of the smallest cells */
@@ -25,10 +25,12 @@ typedef struct splat_surface_agreed {
  *     (views that agree) x (cosine of the angle at which the surface is seen).
  * A cell is as wide as 1.25 pixels of its view on the surface, to the nearest power of 2 (splat_point_cells). The
  * smallest size is that of a hundredth of the pixels. Where points would not suffice all cells are larger. A pixel
- * whose depth the views do not determine to 3 %, and what lies outside of the options' box, makes no point. Of more
- * than 16 pixels for each point that there is room for, every second, third ... is asked. Marks the pixels of all views
- * as splat_view_maps_mark_agreed does. The backend compares the views, where it has room for them, with the bits of the
- * host; NULL: the host does. Does not depend on threads. Errors: MEMORY, STOPPED, those of the backend. */
+ * whose depth the views do not determine to 3 %, and what lies outside of the options' box, makes no point. A pixel on
+ * a plane, or on a smooth or round surface, makes one unless a view looks through it, with half the weight of one view
+ * where none agrees. Of more than 16 pixels for each point that there is room for, every second, third ... is asked.
+ * Marks the pixels of all views as splat_view_maps_mark_agreed does. The backend compares the views, where it has room
+ * for them, with the bits of the host; NULL: the host does. Does not depend on threads. Errors: MEMORY, STOPPED, those
+ * of the backend. */
 splat_status splat_surface_agree(splat_view_maps *maps, splat_backend *backend,
                                  const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
                                  splat_surface_agreed *agreed, splat_error *error);
