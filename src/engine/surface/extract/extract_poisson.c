@@ -6,9 +6,11 @@
 #include "base/point_tree.h"
 #include "base/select.h"
 #include "mesh/mesh_clean_vertices.h"
+#include "mesh/mesh_patches.h"
 #include "mesh/mesh_support.h"
 #include "mesh/poisson/poisson_reconstruct.h"
 #include "model/model.h"
+#include "scene/scene.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/free_space.h"
 #include "surface/extract/surface_points.h"
@@ -83,6 +85,9 @@ splat_status splat_extract_depth(const splat_surface_points *points, int most, i
 
 /* ---------------------------------------------------------------- reconstruction */
 
+#define PATCH_ROUNDNESS 1.5 /* area of a lid over a hole, of a circle as long as the hole's rim */
+#define PATCH_RADIUS 0.1    /* of that circle, of the distance to the nearest camera */
+
 /* keep[n] becomes 0 below a quantile of the density, where few points are around. */
 static splat_status drop_thin(size_t n, const float *density, double quantile, uint8_t *keep, splat_error *error)
 {
@@ -116,6 +121,23 @@ static splat_status find_near(const splat_extraction *e, const splat_poisson_poi
     return splat_mesh_support(mesh, points->positions, points->n, &support, is_near, error);
 }
 
+/* Small holes stay closed by what the solver put there: with smooth surface, which is right more often than nothing. */
+static splat_status keep_patches(const splat_extraction *e, const splat_mesh *mesh, uint8_t *keep, splat_error *error)
+{
+    const splat_dataset *dataset = &e->scene->dataset;
+    splat_mesh_patch_options options = {.roundness = PATCH_ROUNDNESS, .most_radius = PATCH_RADIUS,
+                                        .n_centers = dataset->n_train};
+    float *centers = malloc((3 * dataset->n_train + 1) * sizeof *centers);
+    size_t n_patches = 0;
+    if (!centers) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cameras", options.n_centers);
+    for (size_t i = 0; i < dataset->n_train; i++)
+        memcpy(centers + 3 * i, dataset->views[dataset->train[i]].camera.center, 3 * sizeof *centers);
+    options.centers = centers;
+    splat_status status = splat_mesh_keep_patches(mesh, &options, keep, &n_patches, error);
+    free(centers);
+    return status;
+}
+
 /* Removes surface that the solver had to invent. */
 static splat_status trim(const splat_extraction *e, const splat_poisson_points *points, const float *density,
                          double cell, splat_mesh *mesh, splat_error *error)
@@ -127,6 +149,7 @@ static splat_status trim(const splat_extraction *e, const splat_poisson_points *
     splat_status status = reach > 0 ? find_near(e, points, reach, cell, mesh, keep, error) : SPLAT_OK;
     if (status == SPLAT_OK)
         status = drop_thin(mesh->n_vertices, density, e->options->density_quantile, keep, error);
+    if (status == SPLAT_OK) status = keep_patches(e, mesh, keep, error);
     if (status == SPLAT_OK) status = splat_mesh_keep_vertices(mesh, keep, e->threads, error);
     free(keep);
     return status;
