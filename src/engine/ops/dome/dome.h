@@ -38,8 +38,8 @@ struct splat_dome_backward_args {
     float weight;
 };
 
-/* dome_step: Adam's step of all colours by sums / (UNIT 3 n_pixels). After a step that overflowed or was not finite a
- * device changes nothing. */
+/* dome_step: Adam's step of all colours by sums / (UNIT 3 n_pixels), with an epsilon of STEP_LIGHT / (3 n_pixels). A
+ * device changes nothing after a step that overflowed or was not finite. */
 struct splat_dome_step_args {
     float *colors, *m, *v;              /* device, [NODES][3] each */
     const int64_t *sums;
@@ -48,7 +48,9 @@ struct splat_dome_step_args {
     const splat_frame *frame;           /* the view that the sums belong to; NULL: none */
 };
 
-#define SPLAT_DOME_ADAM_EPSILON 1e-15f
+/* Pixels of light whose gradient of 1 makes half of a step. Without it Adam makes a whole step for any gradient, and
+ * directions that only gaps between Gaussians show take any colour. */
+#define SPLAT_DOME_STEP_LIGHT 8.0f
 
 static inline splat_status splat_dome_check(const splat_frame *frame, splat_error *error)
 {

@@ -51,7 +51,8 @@ SPLAT_MATH_INLINE void splat_dome_step_number(const struct splat_dome_step_args 
     const float v = SPLAT_ADAM_BETA2 * args->v[i] + (1.0f - SPLAT_ADAM_BETA2) * g * g;
     args->m[i] = m;
     args->v[i] = v;
-    args->colors[i] -= args->lr * (m / args->correction1) / (sqrtf(v / args->correction2) + SPLAT_DOME_ADAM_EPSILON);
+    const float epsilon = SPLAT_DOME_STEP_LIGHT * SPLAT_DOME_UNIT * scale;
+    args->colors[i] -= args->lr * (m / args->correction1) / (sqrtf(v / args->correction2) + epsilon);
 }
 
 #endif

@@ -382,7 +382,7 @@ int test_op_dome_step(splat_backend *backend)
     args.v = test_upload(backend, &blocks[2], NULL, SPLAT_DOME_BYTES);
     for (int t = 1; t <= STEPS; t++) {
         for (size_t i = 0; i < N_COLORS; i++) /* the first face has none, ever */
-            sums[i] = i < N_COLORS / 6 ? 0 : (int64_t)(1e9f * (uniform(410 + (uint32_t)t, i) - 0.3f));
+            sums[i] = i < N_COLORS / 6 ? 0 : (int64_t)((i % 2 ? 1e9f : 3e6f) * (uniform(410 + (uint32_t)t, i) - 0.3f));
         args.sums = test_upload(backend, &blocks[3], sums, SPLAT_DOME_SUMS_BYTES);
         args.correction1 = (float)(1 - pow((double)0.9f, t));
         args.correction2 = (float)(1 - pow((double)0.999f, t));
@@ -392,7 +392,7 @@ int test_op_dome_step(splat_backend *backend)
             const double g = (double)sums[i] / (double)SPLAT_DOME_UNIT / (3.0 * N_PIXELS);
             m[i] = (double)0.9f * m[i] + (1 - (double)0.9f) * g;
             v[i] = (double)0.999f * v[i] + (1 - (double)0.999f) * g * g;
-            const double root = sqrt(v[i] / (1 - pow((double)0.999f, t))) + 1e-15;
+            const double root = sqrt(v[i] / (1 - pow((double)0.999f, t))) + 8 / (3.0 * N_PIXELS);
             x[i] -= 0.002 * (m[i] / (1 - pow((double)0.9f, t))) / root;
         }
     }
