@@ -484,6 +484,8 @@ typedef struct splat_run_options {
     splat_lpips *lpips;                /* evaluations measure LPIPS, too; NULL: they do not; borrowed */
     splat_event_function event;        /* NULL allowed */
     void *event_user;
+    double checkpoint_seconds;         /* checkpoint_interval writes none within so many seconds after the start or the
+                                          last one; 0 */
 } splat_run_options;
 
 void splat_run_options_init_sized(splat_run_options *options, size_t size);

@@ -987,6 +987,7 @@ splat_run_options._fields_ = [
     ("lpips", POINTER(splat_lpips)),
     ("event", splat_event_function),
     ("event_user", c_void_p),
+    ("checkpoint_seconds", c_double),
 ]
 splat_run_begun._fields_ = [
     ("strategy", POINTER(splat_strategy)),

@@ -180,6 +180,7 @@ class RunOptions(TypedDict, total=False):
     snapshot_iterations: Sequence[int]
     delete_first: bool
     only_checkpoint: bool
+    checkpoint_seconds: float
 
 
 class MeshExtractOptions(TypedDict, total=False):

@@ -218,6 +218,31 @@ static splat_run_options run_in(const char *folder)
     return run;
 }
 
+/* An hour has not passed: the interval writes nothing; what is asked for by number comes all the same. */
+static void the_interval_waits(void **state)
+{
+    (void)state;
+    static const int numbers[] = {7};
+    splat_error error;
+    splat_train_options o = tiny_options(20);
+    splat_run_options run = run_in("waits");
+    run.checkpoint_interval = 5;
+    run.checkpoint_iterations = numbers;
+    run.n_checkpoint_iterations = 1;
+    for (int k = 0; k < 2; k++) {
+        splat_folder_delete("waits", NULL);
+        run.checkpoint_seconds = k ? 3600 : 1e-9;
+        tiny_place p = open_tiny(1);
+        splat_trainer *t = tiny_trainer(&p, &o);
+        must(splat_trainer_run(t, &run, &error), &error);
+        splat_trainer_destroy(t);
+        close_tiny(&p);
+        assert_true(splat_path_exists("waits/chkpnt7.splatsmith"));
+        assert_int_equal(splat_path_exists("waits/chkpnt15.splatsmith"), k == 0);
+        assert_int_equal(splat_path_exists("waits/chkpnt20.splatsmith"), k == 0);
+    }
+}
+
 /* The newest is damaged: the one before is taken, and said so; temporaries go; the interval's files stay two. */
 static void latest_falls_back(void **state)
 {
@@ -343,6 +368,7 @@ int main(void)
         cmocka_unit_test(hostile_headers_are_refused),
         cmocka_unit_test(a_model_is_read_without_its_optimizer),
         cmocka_unit_test(a_damaged_model_is_refused),
+        cmocka_unit_test(the_interval_waits),
         cmocka_unit_test(latest_falls_back),
         cmocka_unit_test(an_error_leaves_a_checkpoint),
     };

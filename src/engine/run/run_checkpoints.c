@@ -3,6 +3,7 @@
 
 #include "run/checkpoint/write.h"
 
+#include "base/clock.h"
 #include "io/model_folder.h"
 #include "run/reached_iteration.h"
 #include "run/run_report.h"
@@ -155,7 +156,8 @@ static void delete_temporaries(const splat_run_checkpoints *c)
 splat_status splat_run_checkpoints_start(splat_run_checkpoints *c, splat_trainer *t, const splat_run_options *run,
                                          splat_error *error)
 {
-    *c = (splat_run_checkpoints){.trainer = t, .run = run, .rolling = {-1, -1}, .last = -1};
+    *c = (splat_run_checkpoints){.trainer = t, .run = run, .rolling = {-1, -1}, .last = -1,
+                                 .last_seconds = splat_clock_seconds()};
     if (run->start_checkpoint && strcmp(run->start_checkpoint, "latest") == 0)
         SPLAT_TRY(load_latest(c, error));
     else if (run->start_checkpoint)
@@ -182,6 +184,7 @@ splat_status splat_run_checkpoints_save(splat_run_checkpoints *c, const char *re
     if (status == SPLAT_OK) {
         splat_event event = {.kind = SPLAT_EVENT_CHECKPOINT, .step = step, .path = path};
         c->last = c->trainer->iteration;
+        c->last_seconds = splat_clock_seconds();
         if (c->run->event) c->run->event(c->run->event_user, &event);
     }
     free(path);
@@ -200,6 +203,13 @@ static void roll(splat_run_checkpoints *c)
     c->rolling[1] = iteration;
 }
 
+static bool is_due(const splat_run_checkpoints *c, const splat_step_info *step)
+{
+    if (!splat_reached_multiple(step, c->run->checkpoint_interval)) return false;
+    return !(c->run->checkpoint_seconds > 0) ||
+           splat_clock_seconds() - c->last_seconds >= c->run->checkpoint_seconds;
+}
+
 splat_status splat_run_checkpoints_after_step(splat_run_checkpoints *c, const splat_step_info *step, bool *enough,
                                               splat_error *error)
 {
@@ -207,7 +217,7 @@ splat_status splat_run_checkpoints_after_step(splat_run_checkpoints *c, const sp
     bool requested = splat_reached_iteration(step, c->run->checkpoint_iterations, c->run->n_checkpoint_iterations);
     char text[1536];
     *enough = false;
-    if (!requested && !splat_reached_multiple(step, c->run->checkpoint_interval)) return SPLAT_OK;
+    if (!requested && !is_due(c, step)) return SPLAT_OK;
     splat_status status = splat_run_checkpoints_save(
         c, requested ? SPLAT_CHECKPOINT_REQUESTED : SPLAT_CHECKPOINT_INTERVAL, step, &c->failure);
     if (status == SPLAT_OK) {

@@ -12,6 +12,7 @@ typedef struct splat_run_checkpoints {
     int rolling[2];  /* iterations of the interval's files, older first; -1: none */
     int n_failures;  /* writes that failed in a row */
     int last;        /* iteration of the newest file of this run; -1: none */
+    double last_seconds; /* splat_clock_seconds of that, or of the start */
     splat_error failure; /* error of the last failed write */
 } splat_run_checkpoints;
 

@@ -61,6 +61,7 @@ typedef struct splat_line_training_options {
 typedef struct splat_line_run_options {
     splat_line_list test_iterations, save_iterations, checkpoint_iterations, snapshot_iterations;
     int checkpoint_interval;
+    double checkpoint_seconds; /* no option: the pipeline's own interval has it */
     const char *start_checkpoint;
     const char *monitor_csv;
     bool tensorboard, report, profile_tensors;

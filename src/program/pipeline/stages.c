@@ -19,6 +19,7 @@
 #define VALUE_MAX 16384 /* text of an option's value */
 #define TRAIN_ITERATIONS 7000 /* SuGaR's; train by itself takes 30000 */
 #define CHECKPOINT_INTERVAL 1000
+#define CHECKPOINT_SECONDS 15 /* a stage of seconds begins again in the time that its checkpoints would take */
 
 /* ---------------------------------------------------------------- the stages */
 
@@ -232,11 +233,15 @@ splat_status splat_pipeline_stage_begin(const splat_pipeline_job *p, const splat
     splat_line *line = &out->line;
     memset(out, 0, sizeof *out);
     SPLAT_TRY(splat_line_init(line, command_of(stage), error));
-    if (stage->product.makes & SPLAT_PIPELINE_SPLAT) line->run->checkpoint_interval = CHECKPOINT_INTERVAL;
+    if (stage->product.makes & SPLAT_PIPELINE_SPLAT) {
+        line->run->checkpoint_interval = CHECKPOINT_INTERVAL;
+        line->run->checkpoint_seconds = CHECKPOINT_SECONDS;
+    }
     if (stage->preset) stage->preset(line);
     for (size_t i = 0; i < splat_line_n_options; i++)
         if (p->line->given[i] && !is_own(splat_line_options[i].name))
             pass_option(stage, &splat_line_options[i], p->line, line);
+    if (splat_line_given(p->line, "checkpoint_interval")) line->run->checkpoint_seconds = 0;
     line->machine->context.sole_user = p->line->machine->context.sole_user;
     line->command_text = p->line->command_text;
     line->talk = p->line->talk;

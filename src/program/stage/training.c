@@ -222,6 +222,7 @@ static void fill_run_options(splat_training *j, const splat_line *line)
     run->checkpoint_iterations = j->checkpoint.values;
     run->n_checkpoint_iterations = j->checkpoint.n;
     run->checkpoint_interval = line->run->checkpoint_interval;
+    run->checkpoint_seconds = line->run->checkpoint_seconds;
     run->start_checkpoint = line->run->start_checkpoint;
     run->tensorboard = !line->run->tensorboard                                ? SPLAT_TENSORBOARD_NONE
                        : strcmp(line->run->tensorboard_tags, "upstream") == 0 ? SPLAT_TENSORBOARD_UPSTREAM
