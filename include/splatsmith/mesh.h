@@ -101,6 +101,8 @@ typedef struct splat_mesh_extract_options {
                                    OPEN */
     size_t collider_faces;      /* POISSON: next to each file, a mesh of about this many faces for physics
                                    (splat_mesh_collider_path); 0: none; 0 */
+    double fairing;             /* VIEWS: move vertices by at most so many cells of their points (about 1.25 pixels) to
+                                   a surface that is smooth between its edges (docs/method.md); 0: none; 0.5 */
 } splat_mesh_extract_options;
 
 typedef struct splat_mesh_extract_info {

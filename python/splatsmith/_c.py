@@ -1027,6 +1027,7 @@ splat_mesh_extract_options._fields_ = [
     ("match", c_bool),
     ("surface", c_int),
     ("collider_faces", c_size_t),
+    ("fairing", c_double),
 ]
 splat_mesh_extract_info._fields_ = [
     ("n_gaussians", c_size_t),

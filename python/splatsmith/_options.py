@@ -211,6 +211,7 @@ class MeshExtractOptions(TypedDict, total=False):
     match: bool
     surface: Union[str, _c.MeshSurface]
     collider_faces: int
+    fairing: float
 
 
 class TextureOptions(TypedDict, total=False):

@@ -25,6 +25,7 @@
 #include "base/options.h"
 #include "mesh/files/mesh_io.h"
 #include "mesh/mesh_clean.h"
+#include "mesh/mesh_fair.h"
 #include "mesh/mesh_project.h"
 #include "mesh/mesh_simplify.h"
 
@@ -100,6 +101,23 @@ static splat_status simplify(const splat_extraction *e, const splat_surface_poin
     return status;
 }
 
+/* Vertices move within what photos can tell: of such surfaces a smooth one. */
+static splat_status fair(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
+                         splat_error *error)
+{
+    splat_mesh_fair_options options;
+    splat_mesh_fair_options_init(&options);
+    options.threads = e->threads;
+    float *reach = malloc((mesh->n_vertices + 1) * sizeof *reach);
+    if (!reach) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to smooth %zu vertices", mesh->n_vertices);
+    SPLAT_TRY(splat_surface_go_on(e->options, "smoothing", 0, error));
+    splat_status status = find_sizes(e, points, mesh, reach, error);
+    for (size_t i = 0; i < (status == SPLAT_OK ? mesh->n_vertices : 0); i++) reach[i] *= (float)e->options->fairing;
+    if (status == SPLAT_OK) status = splat_mesh_fair(mesh, reach, &options, error);
+    free(reach);
+    return status;
+}
+
 /* points: those that the mesh was made from, or NULL. What is not seen goes last: drawing takes as long as there are
  * faces. */
 static splat_status finish(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
@@ -114,6 +132,7 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
     SPLAT_TRY(splat_extract_drop_free(e, mesh, &info->n_faces_free, error));
     SPLAT_TRY(splat_extract_drop_invisible(e, mesh, &info->n_faces_unseen, error));
     if (simplifies || info->n_faces_free || info->n_faces_unseen) SPLAT_TRY(clean(e, mesh, error));
+    if (o->fairing > 0 && points && points->sizes) SPLAT_TRY(fair(e, points, mesh, error));
     if (points && o->project)
         SPLAT_TRY(project(e, points, mesh, error)); /* computes normals, too */
     else
