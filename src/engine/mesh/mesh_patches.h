@@ -5,8 +5,8 @@
 #include "mesh/mesh.h"
 
 typedef struct splat_mesh_patch_options {
-    double roundness;     /* 1.5; of a patch's area, to that of circles as long as the loops of its rim */
-    double most_radius;   /* of those circles together, part of the distance to the nearest camera */
+    double roundness;     /* above 0: most area of a patch, in areas of circles as long as the loops of its rim */
+    double most_radius;   /* above 0: of a circle with their area, part of the distance to the nearest camera */
     const float *centers; /* [n_centers][3], of cameras */
     size_t n_centers;
 } splat_mesh_patch_options;
