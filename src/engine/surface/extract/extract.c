@@ -108,9 +108,9 @@ static splat_status fair(const splat_extraction *e, const splat_surface_points *
     splat_mesh_fair_options options;
     splat_mesh_fair_options_init(&options);
     options.threads = e->threads;
+    SPLAT_TRY(splat_surface_go_on(e->options, "smoothing", 0, error));
     float *reach = malloc((mesh->n_vertices + 1) * sizeof *reach);
     if (!reach) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to smooth %zu vertices", mesh->n_vertices);
-    SPLAT_TRY(splat_surface_go_on(e->options, "smoothing", 0, error));
     splat_status status = find_sizes(e, points, mesh, reach, error);
     for (size_t i = 0; i < (status == SPLAT_OK ? mesh->n_vertices : 0); i++) reach[i] *= (float)e->options->fairing;
     if (status == SPLAT_OK) status = splat_mesh_fair(mesh, reach, &options, error);
