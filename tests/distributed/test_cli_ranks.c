@@ -115,13 +115,15 @@ static pid_t process_of(const char *rank, const char *folder)
 }
 
 /* An endless run of three in `folder`, in the background, once it has written a checkpoint. What mpirun ends
- * has 6 seconds for it: on a busy machine one, its own measure, is short for rank 0 to speak. */
+ * has 6 seconds for it: on a busy machine one, its own measure, is short for rank 0 to speak. mpirun waits as long
+ * before it passes SIGTERM on, and reads no output meanwhile: a run that printed a line for each of many checkpoints
+ * would fill the pipe and wait for ever, so it writes one checkpoint. */
 static pid_t start_endless(const char *folder)
 {
     char line[2048], checkpoint[64];
     snprintf(line, sizeof line,
              "exec timeout 100 %s --mca odls_base_sigkill_timeout 6 %s " TRAIN " -m %s -n 1000000 "
-             "--densify_until_iter 0 --checkpoint_interval 20 >stdout.txt 2>stderr.txt",
+             "--densify_until_iter 0 --checkpoint_iterations 20 >stdout.txt 2>stderr.txt",
              mpirun_command(3), getenv("SPLATSMITH_BINARY"), folder);
     assert_int_equal(shell("rm -rf %s", folder), 0);
     pid_t child = fork();
