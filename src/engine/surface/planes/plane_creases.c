@@ -14,7 +14,9 @@
 
 #define MOST_GAP 0.04f      /* of the depth, between both planes along the ray of an edge */
 #define LEAST_VIEWS 3u      /* that see two planes meet */
-#define EDGE_SIGMA 1.0      /* pixels: of an edge's place */
+#define EDGE_SIGMA 1.0      /* pixels: of the places of two planes' edges, at most, and before it is measured */
+#define LEAST_SIGMA 0.2     /* pixels: at least, as all views may share an error (a shadow next to an edge) */
+#define EDGE_CUT 5.0        /* sigmas: where their weight ends once pairs of planes are sure */
 #define EDGE_RUN 8.0        /* pixels of an edge that share their error */
 #define LEAST_WEIGHT 0.8    /* mean weight of the edges of two planes; outlines of what stands in front have less */
 #define SURE_PASS 3         /* from which on pairs with less are left out */
@@ -46,6 +48,7 @@ typedef struct pair {
     uint32_t n_views, last_view; /* that see it; + 1 */
     double n, weight;            /* edges, and the sum of their weights in the last pass */
     double first;                /* their mean weight where the planes were in the beginning */
+    double distance, sigma;      /* the sum of weight times residual, and what the last pass tells; pixels */
     bool is_out, is_barred;      /* out: its edges are measured and do not count; barred: out in all passes */
 } pair;
 
@@ -96,8 +99,9 @@ static void rows_of_place(const plane_fit *fit, const double place[3], double ro
 }
 
 /* The line of two planes seen from c lies in the plane through c with the normal m = a s_b - b s_a, s: distances of c.
- * The residual is the distance of the edge from it in the picture. */
-static void add_crease(refiner *r, const crease *edge, double cut)
+ * The residual is the distance of the edge from it in the picture. All edges within `cut` tell how sure the pair is;
+ * those within `sigmas` of its deviation move it. */
+static void add_crease(refiner *r, const crease *edge, double cut, double sigmas)
 {
     const splat_camera *c = edge->camera;
     const size_t planes[2] = {edge->a, edge->b};
@@ -123,7 +127,10 @@ static void add_crease(refiner *r, const crease *edge, double cut)
     double residual = scale * (s[1] * along[0] - s[0] * along[1]), weight = tukey(residual / cut);
     own->n++;
     own->weight += weight;
+    own->distance += weight * fabs(residual);
     if (own->is_out || !(weight > 0)) return;
+    weight = tukey(residual / fmin(cut, sigmas * own->sigma));
+    if (!(weight > 0)) return;
     for (int k = 0; k < 2; k++) {
         double sign = k ? -scale : scale, of_s[3];
         rows_of_place(fit[k], at, of_s);
@@ -132,7 +139,7 @@ static void add_crease(refiner *r, const crease *edge, double cut)
             rows[3 * k + j] = sign * (s[1 - k] * of_along - along[1 - k] * of_s[j]);
         }
     }
-    add(r, planes, 2, rows, residual, weight / (EDGE_SIGMA * EDGE_SIGMA * EDGE_RUN));
+    add(r, planes, 2, rows, residual, weight / (own->sigma * own->sigma * EDGE_RUN));
 }
 
 /* The splat's seeds keep a plane as well as they agree on it. before: of the last pass; NULL: only measure. */
@@ -302,19 +309,30 @@ static const double cuts[N_PASSES] = {10, 7, 5, 3.5, 2.5, 2.5, 2.5, 2.5}; /* pix
 static void measure_first(refiner *r)
 {
     for (size_t i = 0; i < r->n * r->n; i++) r->pairs[i].is_out = true;
-    for (size_t i = 0; i < r->n_creases; i++) add_crease(r, &r->creases[i], cuts[SURE_PASS]);
+    for (size_t i = 0; i < r->n_creases; i++) add_crease(r, &r->creases[i], cuts[SURE_PASS], 0);
     for (size_t i = 0; i < r->n * r->n; i++) r->pairs[i].first = r->pairs[i].weight / fmax(r->pairs[i].n, 1);
 }
 
-static void add_all_creases(refiner *r, int pass)
+/* Of the places of edges, pixels, by their weighted distances: strong edges lie within a tenth of a pixel, weak ones
+ * within half. */
+static double sigma_of(double distance, double weight)
 {
+    return weight > 0 ? fmin(fmax(1.25 * distance / weight, LEAST_SIGMA), EDGE_SIGMA) : EDGE_SIGMA;
+}
+
+/* has_rims: pairs that are not sure by now never are. */
+static void add_all_creases(refiner *r, int pass, bool has_rims)
+{
+    const bool is_fine = pass >= SURE_PASS, is_sure = is_fine || has_rims;
     for (size_t i = 0; i < r->n * r->n; i++) {
         pair *own = &r->pairs[i];
         own->is_out = own->is_barred || r->is_held[i / r->n] || r->is_held[i % r->n] ||
-                      (pass >= SURE_PASS && own->weight < LEAST_WEIGHT * own->n);
-        own->n = own->weight = 0;
+                      (is_sure && own->weight < LEAST_WEIGHT * own->n);
+        own->sigma = is_fine ? sigma_of(own->distance, own->weight) : EDGE_SIGMA;
+        own->n = own->weight = own->distance = 0;
     }
-    for (size_t i = 0; i < r->n_creases; i++) add_crease(r, &r->creases[i], cuts[pass]);
+    for (size_t i = 0; i < r->n_creases; i++)
+        add_crease(r, &r->creases[i], cuts[has_rims ? N_PASSES - 1 : pass], is_fine ? EDGE_CUT : INFINITY);
 }
 
 static void measure_rims(refiner *r, double cut)
@@ -354,7 +372,7 @@ static void make_passes(refiner *r, bool has_rims)
         memcpy(before, r->seeds, r->n * sizeof *before);
         memset(r->matrix, 0, r->size * r->size * sizeof *r->matrix);
         memset(r->vector, 0, r->size * sizeof *r->vector);
-        add_all_creases(r, has_rims ? N_PASSES - 1 : pass);
+        add_all_creases(r, pass, has_rims);
         if (has_rims) add_rims(r, cuts[pass]);
         add_all_seeds(r, before);
         add_angles(r, has_rims);
