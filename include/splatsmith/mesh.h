@@ -103,6 +103,8 @@ typedef struct splat_mesh_extract_options {
                                    (splat_mesh_collider_path); 0: none; 0 */
     double fairing;             /* VIEWS: move vertices by at most so many cells of their points (about 1.25 pixels) to
                                    a surface that is smooth between its edges (docs/method.md); 0: none; 0.5 */
+    bool outlines;              /* VIEWS: move vertices at outlines until mesh and splat cover the same part of the
+                                   training views (docs/method.md); true */
 } splat_mesh_extract_options;
 
 typedef struct splat_mesh_extract_info {

@@ -1028,6 +1028,7 @@ splat_mesh_extract_options._fields_ = [
     ("surface", c_int),
     ("collider_faces", c_size_t),
     ("fairing", c_double),
+    ("outlines", c_bool),
 ]
 splat_mesh_extract_info._fields_ = [
     ("n_gaussians", c_size_t),

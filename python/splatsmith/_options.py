@@ -212,6 +212,7 @@ class MeshExtractOptions(TypedDict, total=False):
     surface: Union[str, _c.MeshSurface]
     collider_faces: int
     fairing: float
+    outlines: bool
 
 
 class TextureOptions(TypedDict, total=False):

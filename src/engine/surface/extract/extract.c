@@ -11,6 +11,7 @@
 #include "surface/extract/extract_density.h"
 #include "surface/extract/extract_free.h"
 #include "surface/extract/extract_fusion.h"
+#include "surface/extract/extract_outlines.h"
 #include "surface/extract/extract_poisson.h"
 #include "surface/extract/extract_visible.h"
 #include "surface/extract/extraction.h"
@@ -102,8 +103,7 @@ static splat_status simplify(const splat_extraction *e, const splat_surface_poin
 }
 
 /* Vertices move within what photos can tell: of such surfaces a smooth one. */
-static splat_status fair(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
-                         splat_error *error)
+static splat_status fair(const splat_extraction *e, const float *sizes, splat_mesh *mesh, splat_error *error)
 {
     splat_mesh_fair_options options;
     splat_mesh_fair_options_init(&options);
@@ -111,10 +111,22 @@ static splat_status fair(const splat_extraction *e, const splat_surface_points *
     SPLAT_TRY(splat_surface_go_on(e->options, "smoothing", 0, error));
     float *reach = malloc((mesh->n_vertices + 1) * sizeof *reach);
     if (!reach) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to smooth %zu vertices", mesh->n_vertices);
-    splat_status status = find_sizes(e, points, mesh, reach, error);
-    for (size_t i = 0; i < (status == SPLAT_OK ? mesh->n_vertices : 0); i++) reach[i] *= (float)e->options->fairing;
-    if (status == SPLAT_OK) status = splat_mesh_fair(mesh, reach, &options, error);
+    for (size_t i = 0; i < mesh->n_vertices; i++) reach[i] = (float)e->options->fairing * sizes[i];
+    splat_status status = splat_mesh_fair(mesh, reach, &options, error);
     free(reach);
+    return status;
+}
+
+/* Vertices move by pixels or less. */
+static splat_status adjust(const splat_extraction *e, const splat_surface_points *points, splat_mesh *mesh,
+                           splat_error *error)
+{
+    float *sizes = malloc((mesh->n_vertices + 1) * sizeof *sizes);
+    if (!sizes) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to move %zu vertices", mesh->n_vertices);
+    splat_status status = find_sizes(e, points, mesh, sizes, error);
+    if (status == SPLAT_OK && e->options->fairing > 0) status = fair(e, sizes, mesh, error);
+    if (status == SPLAT_OK && e->options->outlines) status = splat_extract_outlines(e, sizes, mesh, error);
+    free(sizes);
     return status;
 }
 
@@ -132,7 +144,7 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
     SPLAT_TRY(splat_extract_drop_free(e, mesh, &info->n_faces_free, error));
     SPLAT_TRY(splat_extract_drop_invisible(e, mesh, &info->n_faces_unseen, error));
     if (simplifies || info->n_faces_free || info->n_faces_unseen) SPLAT_TRY(clean(e, mesh, error));
-    if (o->fairing > 0 && points && points->sizes) SPLAT_TRY(fair(e, points, mesh, error));
+    if (points && points->sizes && (o->fairing > 0 || o->outlines)) SPLAT_TRY(adjust(e, points, mesh, error));
     if (points && o->project)
         SPLAT_TRY(project(e, points, mesh, error)); /* computes normals, too */
     else
