@@ -1,6 +1,6 @@
 /* Each round draws the mesh in all training views, measures at vertices next to outlines how far the outline of the
  * splat lies beyond that of the mesh, and moves the vertices by least squares: what all views measure, and neighbours
- * move alike. */
+ * move much the same way. */
 #include "surface/extract/extract_outlines.h"
 
 #include "math/camera.h"
@@ -39,13 +39,13 @@
 #define STILL 0.1f        /* views that a vertex counts for where it is, */
 #define UNSEEN_STILL 1.0f /* and one that no view sees at an outline */
 
-/* What a view tells of a vertex: a way x of it moves the outline by `way` . x pixels, and should by `shift`. */
+/* A view tells of a vertex: its way x moves the outline by `way` . x pixels, and should by `shift`. */
 typedef struct sighting {
     uint32_t vertex;
     float way[3], shift;
 } sighting;
 
-/* What the splat covers in a pixel, and how far. */
+/* The splat in a pixel: how much it covers, and how far away. */
 typedef struct splat_cover {
     uint16_t depth; /* code_of; 0: nothing */
     uint8_t alpha;  /* UNKNOWN, or 0 to 254 */

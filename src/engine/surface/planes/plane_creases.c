@@ -313,7 +313,7 @@ static void measure_first(refiner *r)
     for (size_t i = 0; i < r->n * r->n; i++) r->pairs[i].first = r->pairs[i].weight / fmax(r->pairs[i].n, 1);
 }
 
-/* Of the places of edges, pixels, by their weighted distances: strong edges lie within a tenth of a pixel, weak ones
+/* The deviation of edges, pixels, by their weighted distances: strong edges lie within a tenth of a pixel, weak ones
  * within half. */
 static double sigma_of(double distance, double weight)
 {
