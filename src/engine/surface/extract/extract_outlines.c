@@ -367,9 +367,11 @@ static void find_ways(outliner *o)
     }
 }
 
-/* Along its way; no farther than MOST_WAY from where it began. */
+/* Along its way; no farther than MOST_WAY from where it began, and not out of a box that the mesh ends at. */
 static void go(const outliner *o, size_t v)
 {
+    const splat_mesh_extract_options *options = o->e->options;
+    const bool is_cropped = options->has_bbox && options->surface == SPLAT_MESH_OPEN;
     float *own = o->mesh->vertices + 3 * v, away[3], square = 0;
     const float *begin = o->begin + 3 * v, most = MOST_WAY * o->sizes[v];
     for (int k = 0; k < 3; k++) {
@@ -377,7 +379,10 @@ static void go(const outliner *o, size_t v)
         square += away[k] * away[k];
     }
     const float part = square > most * most ? most / sqrtf(square) : 1;
-    for (int k = 0; k < 3; k++) own[k] = begin[k] + part * away[k];
+    for (int k = 0; k < 3; k++) {
+        own[k] = begin[k] + part * away[k];
+        if (is_cropped) own[k] = fminf(fmaxf(own[k], (float)options->bbox_low[k]), (float)options->bbox_high[k]);
+    }
 }
 
 /* Vertices of faces that turned over go half the way back to where the round found them. */
