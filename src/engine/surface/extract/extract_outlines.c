@@ -1,6 +1,6 @@
-/* Each round draws the mesh in all training views, measures at vertices next to outlines how far the outline of the
- * splat lies beyond that of the mesh, and moves the vertices by least squares: what all views measure, and neighbours
- * move much the same way. */
+/* Each round draws the mesh in all training views and measures, at vertices next to outlines, how far the outline of
+ * the splat lies beyond the outline of the mesh. Then least squares move the vertices as the views ask, and neighbours
+ * together. */
 #include "surface/extract/extract_outlines.h"
 
 #include "math/camera.h"
@@ -25,7 +25,7 @@
 #define LEAST_STEP 0.08f  /* of the depth, to what is behind a surface; besides four pixels of one seen at 14 degrees */
 #define ROUNDS 3
 #define SOLVER_ROUNDS 24
-#define TURNS 3           /* halves that such ways lose */
+#define TURNS 3           /* times that a way which turns a face over is halved, at most */
 #define RINGS 2           /* of vertices around those at outlines that move with them */
 #define SAME_DEPTH 0.02f  /* of the depth: a vertex is seen where the mesh is no farther from it */
 #define WINDOW 2          /* pixels around a vertex that tell the way out */
@@ -33,11 +33,11 @@
 #define OUTER 3.0f        /* and out of it */
 #define STEP 0.25f
 #define MOST_SHIFT 1.5f   /* pixels */
-#define ALIKE 1.0f        /* views that the difference of two neighbours' ways counts for */
-#define MOST_WAY 2.0f     /* sizes: vertices that go farther belong elsewhere */
-#define MOST_DENSE 64.0   /* times that, where edges are shorter than pixels: faces shall not turn over */
-#define STILL 0.1f        /* views that a vertex counts for where it is, */
-#define UNSEEN_STILL 1.0f /* and one that no view sees at an outline */
+#define TOGETHER 1.0f     /* weight, in views, of the difference between the ways of two neighbours */
+#define MOST_DENSE 64.0   /* factor of TOGETHER where edges are shorter than pixels: faces shall not turn over */
+#define STILL 0.1f        /* weight, in views, of the place that a vertex has */
+#define UNSEEN_STILL 1.0f /* the same of a vertex that no view sees at an outline */
+#define MOST_WAY 2.0f     /* sizes: no vertex goes farther in all */
 
 /* A view tells of a vertex: its way x moves the outline by `way` . x pixels, and should by `shift`. */
 typedef struct sighting {
@@ -345,10 +345,12 @@ static void relax(const outliner *o, size_t v)
             edge += pow((double)o->mesh->vertices[at] - (double)o->mesh->vertices[3 * v + (size_t)k], 2) / n;
         }
     const double dense = fmin(fmax(1 / (pixel * pixel * edge + 1e-9), 1), MOST_DENSE);
-    const double alike = (double)ALIKE * pixel * pixel * dense;
+    const double together = (double)TOGETHER * pixel * pixel * dense;
     for (int k = 0; k < 6; k++) a[k] = (double)o->sums[v].matrix[k];
-    for (int k = 0; k < 6; k += k ? 2 : 3) a[k] += alike + still; /* xx, yy, zz */
-    for (int k = 0; k < 3; k++) b[k] = (double)o->sums[v].vector[k] + alike * mean[k];
+    a[0] += together + still;
+    a[3] += together + still;
+    a[5] += together + still;
+    for (int k = 0; k < 3; k++) b[k] = (double)o->sums[v].vector[k] + together * mean[k];
     solve(a, b, o->next[v]);
 }
 
