@@ -1,6 +1,7 @@
 /* Cylinders and balls: through two places, along rays, moved, and found. */
 #include "plane_fixture.h"
 #include "surface/planes/plane_round_shape.h"
+#include "surface/planes/plane_round_touch.h"
 
 static const plane_round pillar = {.axis = {0, 0, 1}, .center = {1, 2, 0}, .radius = 0.5};
 static const plane_round dome = {.center = {1, 2, 3}, .radius = 2};
@@ -106,35 +107,43 @@ static void rims_pull_a_surface(void **state)
     assert_true(fabs(f.round.radius - 0.5) < 2e-3 && plane_round_rims(&f) > 0.74);
 }
 
-/* Rims at the far end of an apse leave its radius open; two walls that it touches tell it. */
-static void a_cylinder_between_walls_touches_them(void **state)
+/* Rims of an apse between two walls, a column's edge with as many rims, and rims anywhere: votes find the apse. */
+static void rims_vote_for_a_cylinder_between_walls(void **state)
 {
     (void)state;
-    enum { N = 80 };
-    plane_seed seeds[N];
-    const plane_seed *list[N];
-    const plane_global walls[2] = {{.fit = {.normal = {0, 1, 0}, .offset = 1.5}},   /* y = 1.5, */
-                                   {.fit = {.normal = {0, -1, 0}, .offset = -2.5}}}; /* y = 2.5 */
-    plane_round_places places = {.noise = 0.1f, .planes = walls, .n_planes = 2};
+    enum { ARC = 120, EDGE = 300, OTHERS = 200, N = ARC + EDGE + OTHERS };
+    plane_seed seeds[N] = {{.depth = 0}};
+    plane_global walls[3] = {
+        {.fit = {.normal = {0, 1, 0}, .offset = 1.5, .centroid = {0, 1.5, 1}}, .high = {4, 2}, .n_views = 9},
+        {.fit = {.normal = {0, -1, 0}, .offset = -2.5, .centroid = {0, 2.5, 1}}, .high = {4, 2}, .n_views = 9},
+        {.fit = {.normal = {0, 0, 1}, .centroid = {1, 2, 0}}, .high = {4, 1}, .n_views = 9},
+    };
     for (int i = 0; i < N; i++) {
-        const plane_round_place at = place_on(&pillar, 0.015 * (i - N / 2), i % 2 ? 0 : 2, -1);
-        seeds[i] = (plane_seed){.depth = 4};
-        for (int k = 0; k < 3; k++) seeds[i].position[k] = at.position[k];
-        list[i] = &seeds[i];
+        const plane_round_place at = place_on(&pillar, 0.018 * (i - ARC / 2), i % 2 ? 0 : 2, -1);
+        const float edge[3] = {0.4f, 2.1f, 0.007f * (float)i};
+        const float other[3] = {-0.5f + 0.0193f * (float)(i * 37 % 100), 1.55f + 0.9f * (float)(i * 61 % 97) / 97, 1};
+        seeds[i].depth = 2;
+        memcpy(seeds[i].position, i < ARC ? at.position : i < ARC + EDGE ? edge : other, sizeof edge);
     }
-    plane_round_fitter f = {.s = &places, .seeds = list, .n_rims = N, .length = 4, .round = pillar};
-    f.round.center[0] += 0.1;
-    f.round.radius -= 0.1;
-    plane_round_touch(&f);
-    assert_true(f.round.is_touching && fabs(f.round.radius - 0.5) < 1e-9 && fabs(f.round.center[1] - 2) < 1e-9);
-    assert_true(fabs(f.round.center[0] - 1) < 0.01 && plane_round_unknowns(&f.round) == 1);
+    plane_view view = {.seeds = seeds, .n_seeds = N};
+    splat_view_maps maps = {.n = 1};
+    const plane_shade shade = {&maps, &view};
+    plane_round_places places = {.shade = &shade, .planes = walls, .n_planes = 3, .n_axes = 1, .threads = 2,
+                                 .axes = {{.direction = {0, 0, 1}, .weight = 1}}};
+    plane_round found[PLANE_ROUND_TOUCHING];
+    assert_true(plane_rounds_between_walls(&places, found) > 0);
+    print_message("radius %.4f, at %.4f %.4f\n", found[0].radius, found[0].center[0], found[0].center[1]);
+    assert_true(found[0].is_touching && found[0].is_fixed && plane_round_unknowns(&found[0]) == 1);
+    assert_true(fabs(found[0].radius - 0.5) < 1e-9 && fabs(found[0].center[1] - 2) < 1e-9);
+    assert_true(fabs(found[0].center[0] - 1) < 0.02);
     const double along[PLANE_ROUND_UNKNOWNS] = {0.1};
-    const plane_round moved = plane_round_moved(&f.round, along, 2);
-    assert_true(fabs(fabs(moved.center[0] - f.round.center[0]) - 0.2) < 1e-9 && moved.radius == f.round.radius);
-    f.round = pillar; /* walls that are too far apart */
-    f.round.radius = 0.3;
-    plane_round_touch(&f);
-    assert_false(f.round.is_touching);
+    const plane_round moved = plane_round_moved(&found[0], along, 2);
+    assert_true(fabs(fabs(moved.center[0] - found[0].center[0]) - 0.2) < 1e-9 && moved.radius == found[0].radius);
+    view.n_seeds = 0;
+    assert_int_equal(plane_rounds_between_walls(&places, found), 0);
+    view.n_seeds = N;
+    for (int k = 0; k < 3; k++) walls[1].fit.normal[k] = walls[0].fit.normal[k]; /* they do not face each other */
+    assert_int_equal(plane_rounds_between_walls(&places, found), 0);
 }
 
 int main(void)
@@ -144,7 +153,7 @@ int main(void)
         cmocka_unit_test(rays_meet_both_sheets),
         cmocka_unit_test(fixed_ones_move_less),
         cmocka_unit_test(rims_pull_a_surface),
-        cmocka_unit_test(a_cylinder_between_walls_touches_them),
+        cmocka_unit_test(rims_vote_for_a_cylinder_between_walls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

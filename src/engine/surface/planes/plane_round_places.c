@@ -58,6 +58,11 @@ static int heavier_first(const void *a, const void *b)
     return memcmp(x->direction, y->direction, sizeof x->direction);
 }
 
+double plane_round_weight(const plane_global *plane)
+{
+    return (plane->high[0] - plane->low[0]) * (plane->high[1] - plane->low[1]) * plane->n_views;
+}
+
 /* Normals of the largest planes, and the lines in which two of these meet. */
 static void find_axes(plane_round_places *s)
 {
@@ -67,7 +72,7 @@ static void find_axes(plane_round_places *s)
         const plane_global *plane = &s->planes[i];
         plane_round_axis *last = &normals[n];
         memcpy(last->direction, plane->fit.normal, sizeof last->direction);
-        last->weight = (plane->high[0] - plane->low[0]) * (plane->high[1] - plane->low[1]) * plane->n_views;
+        last->weight = plane_round_weight(plane);
         qsort(normals, n + 1, sizeof *normals, heavier_first);
         n += n < PLANE_ROUND_AXIS_PLANES;
     }

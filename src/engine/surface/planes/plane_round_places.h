@@ -31,6 +31,8 @@ typedef struct plane_round_places {
 /* Fills axes, places, is_taken, n and first. False: memory is exhausted. The caller frees them in either case. */
 bool plane_round_places_take(plane_round_places *places);
 void plane_round_places_free(plane_round_places *places);
+/* How much a plane says of directions: its area, times the views that see it. */
+double plane_round_weight(const plane_global *plane);
 /* The surface of a view at a pixel without a plane: a smooth or round one, or the splat's. False: there is a plane, or
  * nothing. */
 bool plane_round_slant_now(const plane_shade *shade, uint32_t view, size_t pixel, plane_slant *slant);

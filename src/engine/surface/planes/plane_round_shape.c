@@ -29,12 +29,8 @@
 #define LONG 1.5            /* radii: rims of longer cylinders tell the axis */
 #define MOST_AXES 4u        /* directions of planes that are tried */
 #define STRAIGHT_WORTH 0.85 /* of the rims that lie on the cylinder as it was */
-#define FACING 0.999        /* cosine of the angle between walls that face each other */
-#define ALONG_WALL 0.03     /* radians, between a wall and the axis */
-#define TOUCH 0.35          /* of the radius: a cylinder between two walls is so nearly one that touches both */
-#define TOUCH_WORTH 0.6     /* of its rims, which lie on the one that touches */
-#define TOUCH_RIGHT 0.2     /* instead of MOSTLY_RIGHT, as it has one unknown */
-#define SLIDES 60           /* places along the walls, both ways */
+#define TOUCH_MOVED 0.1     /* of the radius: */
+#define TOUCH_SHARP 1.5     /* so many times as many rims lie on a cylinder that touches two walls as on one there */
 #define FLAT_RIM 0.1        /* of the radius */
 
 /* Places that cylinders took may belong to the ball between them. */
@@ -260,54 +256,6 @@ void plane_round_straighten(plane_round_fitter *f)
     f->round = free_one;
 }
 
-/* The cylinder of the same axis that touches two walls which face each other. False: it is another one. */
-static bool touch(const plane_round *r, const plane_fit *a, const plane_fit *b, plane_round *touching)
-{
-    const double *n = a->normal, gap = -a->offset - b->offset;
-    const double off = 0.5 * (a->offset - b->offset) - splat_dot3(n, r->center);
-    if (splat_dot3(n, b->normal) > -FACING || fabs(splat_dot3(n, r->axis)) > ALONG_WALL ||
-        fabs(0.5 * gap - r->radius) > TOUCH * r->radius || fabs(off) > TOUCH * r->radius)
-        return false;
-    *touching = *r;
-    touching->radius = 0.5 * gap;
-    touching->is_fixed = touching->is_touching = true;
-    for (int k = 0; k < 3; k++) touching->center[k] += off * n[k];
-    splat_cross3(r->axis, n, touching->along);
-    return true;
-}
-
-/* Moves a touching cylinder along its walls to where most rims are. */
-static void slide(plane_round_fitter *f)
-{
-    const plane_round from = f->round;
-    double least = INFINITY;
-    f->error = PLANE_ROUND_RIM_ERROR;
-    for (int i = -SLIDES; i <= SLIDES; i++) {
-        const double u[PLANE_ROUND_UNKNOWNS] = {2 * TOUCH * from.radius * i / SLIDES / f->length};
-        const plane_round at = plane_round_moved(&from, u, f->length);
-        const double cost = plane_round_cost_of_rims(f, &at);
-        if (!(cost < least)) continue;
-        least = cost;
-        f->round = at;
-    }
-}
-
-void plane_round_touch(plane_round_fitter *f)
-{
-    const plane_round free_one = f->round;
-    plane_round best = free_one;
-    double most = TOUCH_WORTH * plane_round_rims(f) * f->n_rims;
-    for (size_t i = 0; i < f->s->n_planes && !plane_round_is_ball(&free_one); i++)
-        for (size_t k = 0; k < i; k++) {
-            if (!touch(&free_one, &f->s->planes[i].fit, &f->s->planes[k].fit, &f->round)) continue;
-            slide(f);
-            if (plane_round_worth(f) < most) continue;
-            most = plane_round_worth(f);
-            best = f->round;
-        }
-    f->round = best;
-}
-
 /* The least residual of the surface with a radius that is a little smaller or larger, against its own: above 1 the
  * photos tell where it is. */
 static double sharpness(const plane_round_fitter *f, double own)
@@ -319,6 +267,18 @@ static double sharpness(const plane_round_fitter *f, double own)
         least = fmin(least, residual_of(&moved));
     }
     return least / fmax(own, 1e-9);
+}
+
+/* True if a surface that touches walls loses most of its rims when it moves along them. */
+static bool is_told_by_rims(const plane_round_fitter *f)
+{
+    const double own = plane_round_rims(f);
+    for (int sign = -1; sign <= 1; sign += 2) {
+        plane_round_fitter moved = *f;
+        for (int k = 0; k < 3; k++) moved.round.center[k] += sign * TOUCH_MOVED * f->round.radius * f->round.along[k];
+        if (!(own > TOUCH_SHARP * plane_round_rims(&moved))) return false;
+    }
+    return true;
 }
 
 bool plane_round_is_likely(plane_round_fitter *f)
@@ -348,10 +308,10 @@ static bool is_supported(plane_round_fitter *f, double *sharp)
     const double now = residual_now(f), own = residual_of(f);
     *sharp = sharpness(f, own);
     return f->round.radius < PLANE_ROUND_LARGEST * f->length &&
-           own < (*sharp > SHARP || f->round.is_touching ? SHARP_WORSE : (double)PLANE_ROUND_WORSE) * now +
+           own < (*sharp > SHARP ? SHARP_WORSE : (double)PLANE_ROUND_WORSE) * now +
                      (double)(PLANE_ROUND_MORE * f->s->noise) &&
            (*sharp > SHARP ||
-            (f->round.is_fixed && plane_round_rims(f) > (f->round.is_touching ? TOUCH_RIGHT : MOSTLY_RIGHT)));
+            (f->round.is_touching ? is_told_by_rims(f) : f->round.is_fixed && plane_round_rims(f) > MOSTLY_RIGHT));
 }
 
 bool plane_round_is_supported(plane_round_fitter *f)

@@ -20,9 +20,6 @@ double plane_round_worth(const plane_round_fitter *f);
  * normals, or of the lines in which planes meet: the axis becomes that of the largest planes to which the rims do not
  * object. A long cylinder turns as its rims say. */
 void plane_round_straighten(plane_round_fitter *f);
-/* A vault or an apse touches walls: a cylinder between two that face each other becomes the one that touches both, if
- * its rims allow that. It has one unknown: where it is along them. */
-void plane_round_touch(plane_round_fitter *f);
 /* True if the rims on the surface lie in one plane: other balls, and oblique cylinders, pass through them, too. */
 bool plane_round_is_loose(const plane_round_fitter *f);
 /* False if the photos already say that a surface is somewhere else. */

@@ -4,6 +4,7 @@
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_round_pairs.h"
 #include "surface/planes/plane_round_shape.h"
+#include "surface/planes/plane_round_touch.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -97,7 +98,6 @@ static double fit(plane_round_fitter *f, const plane_round *pair)
     f->round = *pair;
     if (!(plane_round_shape(f) > 0)) return 0;
     plane_round_straighten(f);
-    plane_round_touch(f);
     const double worth = plane_round_is_loose(f) ? 0 : plane_round_worth(f);
     return worth > 0 && plane_round_is_likely(f) ? worth : 0;
 }
@@ -158,6 +158,18 @@ static void find_all(plane_round_fitter *f, plane_round_pair *pairs, plane_round
     }
 }
 
+/* Cylinders between walls that face each other. False: memory is exhausted. */
+static bool find_touching(plane_round_fitter *f, plane_rounds *rounds)
+{
+    plane_round found[PLANE_ROUND_TOUCHING];
+    const int n = plane_rounds_between_walls(f->s, found);
+    for (int i = 0; i < n; i++) {
+        f->round = found[i];
+        if (plane_round_is_supported(f)) accept(f, rounds);
+    }
+    return n >= 0;
+}
+
 static void release_all(plane_round_fitter *f, plane_rounds *rounds)
 {
     for (size_t i = 0; i < rounds->n; i++) {
@@ -188,6 +200,7 @@ splat_status plane_rounds_find(const plane_shade *shade, const plane_global *pla
     plane_round_pair *pairs = malloc(PLANE_ROUND_DRAWS * sizeof *pairs);
     bool ok = plane_round_places_take(&s) && pairs;
     for (int i = 0; i < MOST_FITTERS; i++) ok = ok && plane_round_fitter_make(&fitters[i], &s);
+    ok = ok && find_touching(fitters, rounds);
     if (ok) {
         find_all(fitters, pairs, rounds);
         release_all(fitters, rounds);
