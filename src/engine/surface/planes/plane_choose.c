@@ -273,13 +273,13 @@ static splat_status choose_all(plane_chooser *o, plane_surface *surface, splat_e
     } else if (!has_off(o)) {
         return SPLAT_OK;
     }
-    surface->choices = malloc(o->n_cells + 1);
+    surface->choices = malloc((o->n_cells + 1) * sizeof *surface->choices);
     if (!surface->choices) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells", o->n_cells);
     for (size_t i = 0; i < o->n_cells; i++) {
         const plane_follow_cell *own = &o->cells[i];
         int choice = own->is_off ? PLANE_CHOICE_SPLAT : PLANE_CHOICE_KEEP;
         if (is_fitted && own->pixel != UINT32_MAX) choice = choose(o, i);
-        surface->choices[i] = (uint8_t)choice;
+        surface->choices[i] = (uint16_t)choice;
     }
     memcpy(surface->planes, o->candidates, sizeof surface->planes);
     surface->smooth = o->smooth;
@@ -362,6 +362,10 @@ int plane_choice_at(const splat_camera *camera, const plane_view *view, size_t p
     int x = (int)(pixel % (size_t)camera->width), y = (int)(pixel / (size_t)camera->width);
     size_t i = (size_t)((x - s->left) / s->step), j = (size_t)((y - s->top) / s->step);
     int choice = surface->choices[j * (s->width - 1) + i];
+    if (choice >= PLANE_CHOICE_PLANE) {
+        *plane = (uint16_t)(choice - PLANE_CHOICE_PLANE);
+        return 0;
+    }
     if (choice >= PLANE_CHOICE_ROUND) {
         const int number = choice - PLANE_CHOICE_ROUND;
         return plane_round_slant(camera, &view->rounds->all[number / 2], (float)x + 0.5f, (float)y + 0.5f, number % 2,

@@ -4,22 +4,25 @@
 #define SPLAT_SURFACE_PLANE_CHOOSE_H
 
 #include "surface/planes/plane_follow.h"
+#include "surface/planes/plane_round.h"
 
 /* The choice of a cell of a segment: the plane with this number; KEEP: as it is labelled; SMOOTH: the smooth surface,
  * where the photos tell it; GUESS: the same, where only what is around tells it; SPLAT: the
- * splat's depth instead of the plane; from ROUND on: the nearer and the farther sheet of each round surface. */
+ * splat's depth instead of the plane; from ROUND on: the nearer and the farther sheet of each round surface;
+ * from PLANE on: each plane of the scene. */
 enum {
     PLANE_CHOICE_KEEP = PLANE_CANDIDATES,
     PLANE_CHOICE_SMOOTH,
     PLANE_CHOICE_GUESS,
     PLANE_CHOICE_SPLAT,
-    PLANE_CHOICE_ROUND
+    PLANE_CHOICE_ROUND,
+    PLANE_CHOICE_PLANE = PLANE_CHOICE_ROUND + 2 * PLANE_MAX_ROUNDS
 };
 
 /* The choices about a segment; cells are those between the nodes of `smooth`. */
 struct plane_surface {
     plane_smooth smooth;
-    uint8_t *choices; /* [smooth.height - 1][smooth.width - 1]; NULL: nothing was asked */
+    uint16_t *choices; /* [smooth.height - 1][smooth.width - 1]; NULL: nothing was asked */
     uint16_t planes[PLANE_CANDIDATES];
 };
 

@@ -13,12 +13,12 @@
 #include "surface/planes/plane_creases.h"
 #include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_gains.h"
+#include "surface/planes/plane_known.h"
 #include "surface/planes/plane_lines.h"
 #include "surface/planes/plane_merge.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_pool.h"
 #include "surface/planes/plane_rounds.h"
-#include "surface/planes/plane_rounds_choose.h"
 #include "surface/planes/plane_seeds.h"
 #include "surface/planes/plane_segments.h"
 #include "surface/planes/plane_shade.h"
@@ -247,7 +247,7 @@ static splat_status choose_all(finder *f, splat_error *error)
 static splat_status choose_round(finder *f, size_t number, plane_work *work, splat_error *error)
 {
     (void)work;
-    return plane_rounds_choose(f->shade, &f->rounds, f->noise, (uint32_t)number, error);
+    return plane_known_choose(f->shade, f->planes, f->n_planes, &f->rounds, f->noise, (uint32_t)number, error);
 }
 
 /* Round surfaces take what they explain. */

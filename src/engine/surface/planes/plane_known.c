@@ -1,0 +1,413 @@
+/* Costs of surfaces at the cells of a segment and of steps between them, and the choice of least cost by sequential
+ * tree-reweighted messages (Kolmogorov, IEEE Transactions on Pattern Analysis and Machine Intelligence 28, 2006). */
+#include "surface/planes/plane_known.h"
+
+#include "surface/planes/plane_choose.h"
+#include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_round_places.h"
+#include "surface/planes/plane_votes.h"
+
+#include "math/camera.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LABELS 10        /* of a segment at most; the first is what cells have */
+#define FAR_OFF 0.2f     /* of the depth: no cell moves farther */
+#define LEAST_PART 0.02f /* of a segment's cells: so many are near to a surface that is considered */
+#define OWN 1.0f         /* cost of what a cell has, which is no surface of the scene */
+#define OUTSIDE 0.7f     /* cost of a place outside of the box of a surface */
+#define UNIT 0.1f        /* of the residual, and */
+#define NOISES 0.15f     /* noises more: what costs 1 */
+#define MOST_COST 6.0f
+#define MOST_GAIN 2.0f
+#define RIM 16.0f        /* cost of a rim that lies elsewhere */
+#define RIM_OFF 0.02f    /* of the depth: elsewhere */
+#define STEP 8.0f        /* cost of a step between two cells */
+#define STEP_OFF 0.01f   /* of the depth: a step */
+#define NOT 1e6f         /* cost of what is impossible */
+#define ROUNDS 10        /* of messages */
+
+typedef struct label {
+    size_t number;
+    bool is_round;
+} label;
+
+/* A segment of a view. */
+typedef struct chooser {
+    const plane_shade *shade;
+    const plane_global *planes;
+    const plane_rounds *rounds;
+    plane_surface *surface;
+    size_t n_planes;
+    uint32_t number, segment, columns, rows, n; /* n: cells */
+    float noise;
+    label labels[LABELS];
+    uint32_t n_labels;
+    plane_site *sites;   /* [n] n_views 0: no pixel of the segment */
+    bool *is_fixed;      /* [n] has a plane */
+    plane_slant *slants; /* [LABELS][n] q 0: not there */
+    float *residuals;    /* [LABELS][n] */
+    float *costs;        /* [LABELS][n] */
+    uint8_t *sheets;     /* [LABELS][n] */
+    float *messages;     /* [5][n][LABELS] from the left, right, upper and lower neighbour; last: work */
+} chooser;
+
+/* The middle of a cell, or a pixel of the segment in it. False: there is none. */
+static bool pixel_of(const chooser *o, uint32_t cell, plane_site *site)
+{
+    const plane_smooth *s = &o->surface->smooth;
+    const splat_camera *c = &o->shade->maps->views[o->number].camera;
+    const plane_view *view = &o->shade->views[o->number];
+    const int left = s->left + (int)(cell % o->columns) * s->step, top = s->top + (int)(cell / o->columns) * s->step;
+    const int half = s->step / 2;
+    for (int k = 0; k < s->step * s->step; k++) {
+        const int i = left + (half + k % s->step) % s->step, j = top + (half + k / s->step) % s->step;
+        if (i < 0 || j < 0 || i >= c->width || j >= c->height) continue;
+        if ((view->labels[(size_t)j * (size_t)c->width + (size_t)i] & PLANE_LABEL_SEGMENT) != o->segment + 1) continue;
+        *site = (plane_site){.view = o->number, .x = (float)i + 0.5f, .y = (float)j + 0.5f, .n_views = 1};
+        return true;
+    }
+    return false;
+}
+
+static float ask(const chooser *o, uint32_t cell, const plane_slant *slant)
+{
+    plane_site site = o->sites[cell];
+    plane_shade_look(o->shade, slant, &site);
+    return fminf(plane_shade_residual(o->shade, &site, slant), 5);
+}
+
+/* What the cells have. */
+static void ask_own(chooser *o)
+{
+    const splat_camera *c = &o->shade->maps->views[o->number].camera;
+    const plane_view *view = &o->shade->views[o->number];
+    for (uint32_t i = 0; i < o->n; i++) {
+        plane_slant slant;
+        uint16_t plane = 0;
+        o->slants[i].q = 0;
+        o->sites[i].n_views = 0;
+        if (!pixel_of(o, i, &o->sites[i])) continue;
+        const plane_site *site = &o->sites[i];
+        const size_t pixel = (size_t)site->y * (size_t)c->width + (size_t)site->x;
+        if (plane_round_slant_now(o->shade, o->number, pixel, &slant) && slant.q > 0) {
+            o->slants[i] = slant;
+            o->residuals[i] = ask(o, i, &slant);
+            continue;
+        }
+        const uint32_t slot = view->labels[pixel] >> PLANE_LABEL_SHIFT;
+        const int choice = plane_choice_at(c, view, pixel, &slant, &plane);
+        if (choice == PLANE_CHOICE_KEEP && slot) plane = view->segments[o->segment].planes[slot - 1];
+        else if (choice >= PLANE_CHOICE_KEEP) continue;
+        o->is_fixed[i] = plane_shade_slant(c, &o->planes[plane].fit, site->x, site->y, &o->slants[i]);
+        if (!o->is_fixed[i]) o->slants[i].q = 0;
+    }
+}
+
+/* Where the ray of a cell meets a known surface near to what it has. */
+static bool meet(const chooser *o, const label *l, uint32_t cell, plane_slant *slant, uint8_t *sheet)
+{
+    const splat_camera *c = &o->shade->maps->views[o->number].camera;
+    const plane_site *site = &o->sites[cell];
+    const float q = o->slants[cell].q;
+    bool is_far = false;
+    *sheet = 0;
+    if (!(q > 0) || o->is_fixed[cell]) return false;
+    if (l->is_round) {
+        plane_round everywhere = o->rounds->all[l->number];
+        for (int k = 0; k < 3; k++) {
+            everywhere.low[k] = -INFINITY;
+            everywhere.high[k] = INFINITY;
+        }
+        if (!plane_round_nearest(c, &everywhere, site->x, site->y, q, FAR_OFF, &is_far, slant)) return false;
+        *sheet = is_far;
+        return true;
+    }
+    return plane_shade_slant(c, &o->planes[l->number].fit, site->x, site->y, slant) &&
+           fabsf(slant->q - q) < FAR_OFF * q;
+}
+
+static bool is_outside(const chooser *o, const label *l, uint32_t cell, const plane_slant *slant)
+{
+    float position[3];
+    splat_camera_unproject(&o->shade->maps->views[o->number].camera, o->sites[cell].x, o->sites[cell].y, 1 / slant->q,
+                           position);
+    if (l->is_round) {
+        const plane_round *r = &o->rounds->all[l->number];
+        bool is_in = true;
+        for (int k = 0; k < 3; k++) is_in &= position[k] >= r->low[k] && position[k] <= r->high[k];
+        return !is_in;
+    }
+    return plane_cell(&o->planes[l->number], position) == SIZE_MAX;
+}
+
+/* The surfaces that most cells are near to. */
+static void find_labels(chooser *o)
+{
+    uint32_t counts[LABELS] = {0}, n_free = 0;
+    o->n_labels = 1;
+    for (uint32_t i = 0; i < o->n; i++) n_free += o->slants[i].q > 0 && !o->is_fixed[i];
+    for (size_t k = 0; k < o->n_planes + o->rounds->n; k++) {
+        const label own = {k < o->n_planes ? k : k - o->n_planes, k >= o->n_planes};
+        uint32_t n = 0, at;
+        for (uint32_t i = 0; i < o->n; i++) {
+            plane_slant slant;
+            uint8_t sheet;
+            n += meet(o, &own, i, &slant, &sheet) && !is_outside(o, &own, i, &slant);
+        }
+        if (!n || (float)n < LEAST_PART * (float)n_free) continue;
+        for (at = o->n_labels; at > 1 && counts[at - 1] < n; at--)
+            if (at < LABELS) {
+                counts[at] = counts[at - 1];
+                o->labels[at] = o->labels[at - 1];
+            }
+        if (at >= LABELS) continue;
+        counts[at] = n;
+        o->labels[at] = own;
+        o->n_labels += o->n_labels < LABELS;
+    }
+}
+
+static void ask_labels(chooser *o)
+{
+    for (uint32_t l = 1; l < o->n_labels; l++)
+        for (uint32_t i = 0; i < o->n; i++) {
+            const size_t at = (size_t)l * o->n + i;
+            if (meet(o, &o->labels[l], i, &o->slants[at], &o->sheets[at]))
+                o->residuals[at] = ask(o, i, &o->slants[at]);
+            else
+                o->slants[at].q = 0;
+        }
+}
+
+/* Means over a cell and its neighbours that have both. */
+static void compare(const chooser *o, uint32_t l, uint32_t cell, float *own, float *now)
+{
+    const uint32_t x = cell % o->columns, y = cell / o->columns;
+    int n = 0;
+    *own = *now = 0;
+    for (uint32_t j = y ? y - 1 : 0; j <= y + 1 && j < o->rows; j++)
+        for (uint32_t i = x ? x - 1 : 0; i <= x + 1 && i < o->columns; i++) {
+            const size_t k = (size_t)j * o->columns + i, at = (size_t)l * o->n + k;
+            if (!(o->slants[at].q > 0)) continue;
+            *own += o->residuals[at];
+            *now += o->residuals[k];
+            n++;
+        }
+    *own /= (float)n;
+    *now /= (float)n;
+}
+
+static void find_costs(chooser *o)
+{
+    for (uint32_t i = 0; i < o->n; i++) o->costs[i] = !(o->slants[i].q > 0) ? NOT : o->is_fixed[i] ? 0 : OWN;
+    for (uint32_t l = 1; l < o->n_labels; l++)
+        for (uint32_t i = 0; i < o->n; i++) {
+            const size_t at = (size_t)l * o->n + i;
+            float own, now;
+            o->costs[at] = NOT;
+            if (!(o->slants[at].q > 0)) continue;
+            compare(o, l, i, &own, &now);
+            const float cost = (own - now) / (UNIT * now + NOISES * o->noise);
+            o->costs[at] = fminf(fmaxf(cost, -MOST_GAIN), MOST_COST) +
+                           (is_outside(o, &o->labels[l], i, &o->slants[at]) ? OUTSIDE : 0);
+        }
+}
+
+/* Inverse depth of a label at a place of the picture, by the slant of a cell. */
+static float depth_at(const chooser *o, uint32_t l, uint32_t cell, float x, float y)
+{
+    const plane_slant *s = &o->slants[(size_t)l * o->n + cell];
+    return s->q + (x - o->sites[cell].x) * s->right + (y - o->sites[cell].y) * s->down;
+}
+
+/* Surfaces that rims do not lie on cost more where these are. */
+static void add_rims(chooser *o)
+{
+    const plane_view *view = &o->shade->views[o->number];
+    const plane_segment *segment = &view->segments[o->segment];
+    const plane_smooth *s = &o->surface->smooth;
+    const uint32_t width = (uint32_t)o->shade->maps->views[o->number].camera.width;
+    float *sums = o->messages; /* [n][LABELS] */
+    uint32_t *counts = (uint32_t *)(o->messages + (size_t)o->n * LABELS);
+    memset(sums, 0, (size_t)o->n * LABELS * sizeof *sums);
+    memset(counts, 0, o->n * sizeof *counts);
+    for (uint32_t k = 0; k < segment->n_seeds; k++) {
+        const plane_seed *seed = &view->seeds[segment->first_seed + k];
+        const int x = (int)(seed->pixel % width), y = (int)(seed->pixel / width);
+        if (!plane_seed_counts(seed) || x < s->left || y < s->top) continue;
+        const uint32_t column = (uint32_t)((x - s->left) / s->step), row = (uint32_t)((y - s->top) / s->step);
+        if (column >= o->columns || row >= o->rows) continue;
+        const uint32_t i = row * o->columns + column;
+        if (!(o->slants[i].q > 0)) continue;
+        counts[i]++;
+        for (uint32_t l = 1; l < o->n_labels; l++) {
+            const float q = depth_at(o, l, i, (float)x + 0.5f, (float)y + 0.5f);
+            sums[(size_t)i * LABELS + l] += fminf(fabsf(q * seed->depth - 1) / RIM_OFF, 1);
+        }
+    }
+    for (uint32_t i = 0; i < o->n; i++)
+        for (uint32_t l = 1; l < o->n_labels && counts[i]; l++)
+            if (o->costs[(size_t)l * o->n + i] < NOT)
+                o->costs[(size_t)l * o->n + i] += RIM * sums[(size_t)i * LABELS + l] / (float)counts[i];
+}
+
+static uint32_t neighbour(const chooser *o, uint32_t cell, int side)
+{
+    const uint32_t x = cell % o->columns, y = cell / o->columns;
+    switch (side) {
+    case 0: return x > 0 ? cell - 1 : UINT32_MAX;
+    case 1: return x + 1 < o->columns ? cell + 1 : UINT32_MAX;
+    case 2: return y > 0 ? cell - o->columns : UINT32_MAX;
+    default: return y + 1 < o->rows ? cell + o->columns : UINT32_MAX;
+    }
+}
+
+/* True if a neighbour is of the segment. At sides 0 and 2 it has a smaller number than the cell, else a larger one. */
+static bool has(const chooser *o, uint32_t cell, int side)
+{
+    const uint32_t other = neighbour(o, cell, side);
+    return other != UINT32_MAX && o->slants[other].q > 0;
+}
+
+static bool is_possible(const chooser *o, uint32_t cell, uint32_t l)
+{
+    return o->slants[(size_t)l * o->n + cell].q > 0;
+}
+
+/* The cost of a step between two cells. */
+static float step(const chooser *o, uint32_t a, uint32_t la, uint32_t b, uint32_t lb)
+{
+    if (la == lb && la > 0) return 0;
+    const float x = 0.5f * (o->sites[a].x + o->sites[b].x), y = 0.5f * (o->sites[a].y + o->sites[b].y);
+    const float p = depth_at(o, la, a, x, y), q = depth_at(o, lb, b, x, y);
+    return STEP * fminf(fabsf(p - q) / (STEP_OFF * fmaxf(fmaxf(p, q), 1e-12f)), 1);
+}
+
+static float *message_to(const chooser *o, uint32_t cell, int from_side)
+{
+    return o->messages + ((size_t)from_side * o->n + cell) * LABELS;
+}
+
+/* A cell tells its neighbours at the sides `first` and `first` + 2 what it knows of their labels. */
+static void send(chooser *o, uint32_t cell, int first)
+{
+    float sums[LABELS];
+    int n[2] = {0};
+    for (int side = 0; side < 4; side++) n[side % 2] += has(o, cell, side);
+    const float part = 1 / (float)(n[0] > n[1] ? n[0] : n[1] > 0 ? n[1] : 1);
+    for (uint32_t k = 0; k < o->n_labels; k++) {
+        sums[k] = o->costs[(size_t)k * o->n + cell];
+        for (int side = 0; side < 4; side++) sums[k] += message_to(o, cell, side)[k];
+    }
+    for (int side = first; side < 4; side += 2) {
+        if (!has(o, cell, side)) continue;
+        const uint32_t to = neighbour(o, cell, side);
+        float *message = message_to(o, to, side ^ 1), least = INFINITY;
+        const float *back = message_to(o, cell, side);
+        for (uint32_t l = 0; l < o->n_labels; l++) {
+            message[l] = NOT;
+            for (uint32_t k = 0; k < o->n_labels && is_possible(o, to, l); k++)
+                if (is_possible(o, cell, k))
+                    message[l] = fminf(message[l], part * sums[k] - back[k] + step(o, cell, k, to, l));
+            least = fminf(least, message[l]);
+        }
+        for (uint32_t l = 0; l < o->n_labels; l++) message[l] -= least;
+    }
+}
+
+/* Sequential tree-reweighted messages: each round goes through all cells, and back. */
+static void pass_messages(chooser *o)
+{
+    memset(o->messages, 0, (size_t)4 * o->n * LABELS * sizeof *o->messages);
+    for (int round = 0; round < 2 * ROUNDS; round++)
+        for (uint32_t i = 0; i < o->n; i++) {
+            const uint32_t cell = round % 2 ? o->n - 1 - i : i;
+            if (o->slants[cell].q > 0) send(o, cell, round % 2 ? 0 : 1);
+        }
+}
+
+/* The label of least cost of each cell, after those of the cells before it. chosen: [n] */
+static void decide(const chooser *o, uint8_t *chosen)
+{
+    for (uint32_t i = 0; i < o->n; i++) {
+        float least = INFINITY;
+        chosen[i] = 0;
+        for (uint32_t l = 0; l < o->n_labels && o->slants[i].q > 0; l++) {
+            if (!is_possible(o, i, l)) continue;
+            float sum = o->costs[(size_t)l * o->n + i];
+            for (int side = 0; side < 4; side++) {
+                if (!has(o, i, side)) continue;
+                const uint32_t other = neighbour(o, i, side);
+                sum += other < i ? step(o, i, l, other, chosen[other]) : message_to(o, i, side)[l];
+            }
+            if (!(sum < least)) continue;
+            least = sum;
+            chosen[i] = (uint8_t)l;
+        }
+    }
+}
+
+static void write(chooser *o)
+{
+    uint8_t *chosen = (uint8_t *)(o->messages + (size_t)4 * o->n * LABELS);
+    decide(o, chosen);
+    for (uint32_t i = 0; i < o->n; i++) {
+        const label *l = &o->labels[chosen[i]];
+        if (!chosen[i]) continue;
+        o->surface->choices[i] =
+            (uint16_t)(l->is_round ? PLANE_CHOICE_ROUND + 2 * l->number + o->sheets[(size_t)chosen[i] * o->n + i]
+                                   : PLANE_CHOICE_PLANE + l->number);
+    }
+}
+
+static splat_status choose_segment(chooser *o, splat_error *error)
+{
+    const size_t n = o->n;
+    o->sites = malloc((n + 1) * sizeof *o->sites);
+    o->is_fixed = calloc(n + 1, sizeof *o->is_fixed);
+    o->slants = malloc((n * LABELS + 1) * sizeof *o->slants);
+    o->residuals = calloc(n * LABELS + 1, sizeof *o->residuals);
+    o->costs = malloc((n * LABELS + 1) * sizeof *o->costs);
+    o->sheets = malloc(n * LABELS + 1);
+    o->messages = malloc((5 * n * LABELS + 1) * sizeof *o->messages);
+    const bool ok = o->sites && o->is_fixed && o->slants && o->residuals && o->costs && o->sheets && o->messages;
+    if (ok) {
+        ask_own(o);
+        find_labels(o);
+        if (o->n_labels > 1) {
+            ask_labels(o);
+            find_costs(o);
+            add_rims(o);
+            pass_messages(o);
+            write(o);
+        }
+    }
+    free(o->sites);
+    free(o->is_fixed);
+    free(o->slants);
+    free(o->residuals);
+    free(o->costs);
+    free(o->sheets);
+    free(o->messages);
+    return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells of a plain segment", n);
+}
+
+splat_status plane_known_choose(const plane_shade *shade, const plane_global *planes, size_t n_planes,
+                                const plane_rounds *rounds, float noise, uint32_t number, splat_error *error)
+{
+    plane_view *view = (plane_view *)&shade->views[number];
+    view->rounds = rounds;
+    for (uint32_t i = 0; i < view->n_segments; i++) {
+        plane_surface *surface = &view->surfaces[i];
+        if (!surface->choices) continue;
+        chooser o = {.shade = shade, .planes = planes, .n_planes = n_planes, .rounds = rounds, .surface = surface,
+                     .number = number, .segment = i, .columns = surface->smooth.width - 1,
+                     .rows = surface->smooth.height - 1, .noise = noise};
+        o.n = o.columns * o.rows;
+        SPLAT_TRY(choose_segment(&o, error));
+    }
+    return SPLAT_OK;
+}

@@ -1,0 +1,148 @@
+/* Known surfaces take what the splat has wrong in plain segments, and nothing else. */
+#include "plane_fixture.h"
+#include "surface/planes/plane_choose.h"
+#include "surface/planes/plane_known.h"
+#include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_segments.h"
+
+enum { WIDTH = 96, HEIGHT = 80, N_VIEWS = 5, BORDER = 4 };
+static const float far = 5, near = 4.7f;
+
+/* Photos of a plain wall at z = 5, of one segment; some of it may stand at z = 4.7. */
+typedef struct wall {
+    splat_view_maps maps;
+    plane_view views[N_VIEWS];
+    plane_global plane;
+    plane_shade shade;
+} wall;
+
+static bool is_middle(size_t pixel)
+{
+    const size_t x = pixel % WIDTH, y = pixel / WIDTH;
+    return x >= WIDTH / 3 && x < 2 * WIDTH / 3 && y >= HEIGHT / 3 && y < 2 * HEIGHT / 3;
+}
+
+/* The depth of the middle, and of all around it, in the first view; shape: those that the photos show. */
+static void make_view(wall *w, int v, float middle, float around, bool is_shaped)
+{
+    splat_view_map *map = &w->maps.views[v];
+    plane_view *view = &w->views[v];
+    const splat_camera *c = &map->camera;
+    const float towards[3] = {0, 0, -1};
+    uint8_t *rgb = malloc(3 * WIDTH * HEIGHT);
+    const float gains[3] = {1, 1, 1};
+    splat_error error;
+    view->labels = malloc(WIDTH * HEIGHT * sizeof *view->labels);
+    view->segments = calloc(1, sizeof *view->segments);
+    view->surfaces = calloc(1, sizeof *view->surfaces);
+    view->seeds = calloc(WIDTH * HEIGHT, sizeof *view->seeds);
+    view->n_segments = 1;
+    view->segments[0].n_pixels = WIDTH * HEIGHT;
+    for (size_t p = 0; p < WIDTH * HEIGHT; p++) {
+        const float x = (float)(p % WIDTH) + 0.5f, y = (float)(p / WIDTH) + 0.5f;
+        float place[3];
+        splat_camera_unproject(c, x, y, is_shaped ? near : far, place);
+        const bool is_near = is_shaped && fabsf(place[0]) < 0.8f && fabsf(place[1]) < 0.65f;
+        if (!is_near) splat_camera_unproject(c, x, y, far, place);
+        for (size_t k = 0; k < 3; k++) rgb[3 * p + k] = (uint8_t)(120 + (is_shaped ? 30 * room_noise(place, 0.5f) : 0));
+        map->depth[p] = is_middle(p) ? middle : around;
+        map->alpha[p] = 255;
+        splat_normal_encode(towards, map->normal + 2 * p);
+        view->labels[p] = 1;
+        const size_t left = p % WIDTH, top = p / WIDTH;
+        if (left >= BORDER && left < WIDTH - BORDER && top >= BORDER && top < HEIGHT - BORDER) continue;
+        plane_seed *seed = &view->seeds[view->n_seeds++];
+        seed->pixel = (uint32_t)p;
+        seed->depth = map->depth[p];
+        splat_camera_unproject(c, x, y, seed->depth, seed->position);
+    }
+    view->segments[0].n_seeds = view->n_seeds;
+    const int box[4] = {0, 0, WIDTH - 1, HEIGHT - 1};
+    assert_int_equal(plane_shade_make(c, rgb, view, &error), SPLAT_OK);
+    plane_shade_even(view, gains);
+    assert_int_equal(plane_smooth_make(c, view, 0, box, &view->surfaces[0].smooth, &error), SPLAT_OK);
+    const size_t n = (view->surfaces[0].smooth.width - 1) * (view->surfaces[0].smooth.height - 1);
+    view->surfaces[0].choices = malloc(n * sizeof *view->surfaces[0].choices);
+    for (size_t i = 0; i < n; i++) view->surfaces[0].choices[i] = PLANE_CHOICE_SPLAT;
+    free(rgb);
+}
+
+static void make(wall *w, float middle, float around, bool is_shaped)
+{
+    splat_camera cameras[N_VIEWS];
+    splat_error error;
+    memset(w, 0, sizeof *w);
+    for (int v = 0; v < N_VIEWS; v++) {
+        static const float identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+        cameras[v] = (splat_camera){.width = WIDTH, .height = HEIGHT, .fx = 100, .fy = 100, .cx = 0.5f * WIDTH,
+                                    .cy = 0.5f * HEIGHT, .center = {0.4f * (float)(v - 2), 0.3f * (float)(v % 2), 0}};
+        memcpy(cameras[v].rotation, identity, sizeof identity);
+    }
+    assert_int_equal(splat_view_maps_init(&w->maps, N_VIEWS, cameras, &error), SPLAT_OK);
+    for (int v = 0; v < N_VIEWS; v++) make_view(w, v, middle, around, is_shaped);
+    w->plane = (plane_global){.fit = {.normal = {0, 0, -1}, .offset = -5, .centroid = {0, 0, 5},
+                                      .axes = {{1, 0, 0}, {0, 1, 0}}},
+                              .low = {-5, -5}, .high = {5, 5}, .n_views = N_VIEWS, .cell = 1, .n_cells = {10, 10}};
+    w->shade = (plane_shade){&w->maps, w->views};
+}
+
+/* The parts of the first view's pixels that take the plane: of the middle, and of all others. */
+static void choose(wall *w, double part[2])
+{
+    const plane_rounds rounds = {.n = 0};
+    size_t n[2] = {0}, n_plane[2] = {0};
+    splat_error error;
+    assert_int_equal(plane_known_choose(&w->shade, &w->plane, 1, &rounds, 0.1f, 2, &error), SPLAT_OK);
+    for (size_t p = 0; p < WIDTH * HEIGHT; p++) {
+        plane_slant slant;
+        uint16_t plane = 1;
+        const int choice = plane_choice_at(&w->maps.views[2].camera, &w->views[2], p, &slant, &plane);
+        n[!is_middle(p)]++;
+        n_plane[!is_middle(p)] += choice < PLANE_CHOICE_KEEP && plane == 0;
+    }
+    for (int k = 0; k < 2; k++) part[k] = (double)n_plane[k] / (double)n[k];
+    print_message("on the plane: %.3f of the middle, %.3f around it\n", part[0], part[1]);
+    for (int v = 0; v < N_VIEWS; v++) plane_view_free(&w->views[v]);
+    splat_view_maps_free(&w->maps);
+}
+
+static void a_boulder_of_the_splat_becomes_the_wall(void **state)
+{
+    (void)state;
+    wall w;
+    double part[2];
+    make(&w, near, far, false);
+    choose(&w, part);
+    assert_true(part[0] == 1 && part[1] == 1);
+}
+
+/* One colour says nothing of depth, but the rims stand before the wall. */
+static void a_box_of_one_colour_stays_before_the_wall(void **state)
+{
+    (void)state;
+    wall w;
+    double part[2];
+    make(&w, near, near, false);
+    choose(&w, part);
+    assert_true(part[0] == 0 && part[1] == 0);
+}
+
+static void what_the_photos_show_before_the_wall_stays(void **state)
+{
+    (void)state;
+    wall w;
+    double part[2];
+    make(&w, near, far, true);
+    choose(&w, part);
+    assert_true(part[0] < 0.2 && part[1] > 0.8);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_boulder_of_the_splat_becomes_the_wall),
+        cmocka_unit_test(a_box_of_one_colour_stays_before_the_wall),
+        cmocka_unit_test(what_the_photos_show_before_the_wall_stays),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
