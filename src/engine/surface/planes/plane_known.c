@@ -79,7 +79,7 @@ static float ask(const chooser *o, uint32_t cell, const plane_slant *slant)
     return fminf(plane_shade_residual(o->shade, &site, slant), 5);
 }
 
-/* What the cells have. */
+/* Asks the photos about what the cells have. */
 static void ask_own(chooser *o)
 {
     const splat_camera *c = &o->shade->maps->views[o->number].camera;
@@ -106,7 +106,7 @@ static void ask_own(chooser *o)
     }
 }
 
-/* Where the ray of a cell meets a known surface near to what it has. */
+/* Finds the place where the ray of a cell meets a known surface near to what it has. */
 static bool meet(const chooser *o, const label *l, uint32_t cell, plane_slant *slant, uint8_t *sheet)
 {
     const splat_camera *c = &o->shade->maps->views[o->number].camera;

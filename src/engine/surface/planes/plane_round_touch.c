@@ -95,7 +95,7 @@ static void count(grid *g, double radius)
     }
 }
 
-/* Keeps a cylinder in the order of votes. Of those that are alike the surest stays. */
+/* Keeps a cylinder in the order of votes. Of similar ones the surest stays. */
 static void keep(candidate *found, int *n, const candidate *own)
 {
     int at = 0;
