@@ -18,7 +18,6 @@ typedef struct plane_round_fitter {
     double length;            /* mean depth */
     double error;             /* of rims, as a part of their depth */
     plane_round round;
-    bool takes_all;           /* places of other surfaces, too */
 } plane_round_fitter;
 
 /* Costs are means of x^2 / (1 + x^2), so what is far off hardly pulls. This one is that of the places. */

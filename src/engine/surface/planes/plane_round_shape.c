@@ -30,13 +30,13 @@
 #define MOST_AXES 4u        /* directions of planes that are tried */
 #define STRAIGHT_WORTH 0.85 /* of the rims that lie on the cylinder as it was */
 #define TOUCH_MOVED 0.1     /* of the radius: */
-#define TOUCH_SHARP 1.5     /* so many times as many rims lie on a cylinder that touches two walls as on one there */
+#define TOUCH_SHARP 1.2     /* so many times as many rims lie on a cylinder that touches two walls as on one there */
 #define FLAT_RIM 0.1        /* of the radius */
 
 /* Places that cylinders took may belong to the ball between them. */
 static bool is_free(const plane_round_fitter *f, uint32_t place)
 {
-    return f->takes_all || !f->s->is_taken[place] || (f->round.is_fixed && plane_round_is_ball(&f->round));
+    return !f->s->is_taken[place] || (f->round.is_fixed && plane_round_is_ball(&f->round));
 }
 
 /* The free places on the surface, on the side that more show. False: too few. */
@@ -288,8 +288,7 @@ bool plane_round_is_likely(plane_round_fitter *f)
            residual_of(f) < LIKELY * residual_now(f) + (double)(PLANE_ROUND_MORE * f->s->noise);
 }
 
-/* Fits f->round to the shading. True if the photos support it; *sharp: the sharpness. */
-static bool is_supported(plane_round_fitter *f, double *sharp)
+bool plane_round_is_supported(plane_round_fitter *f)
 {
     const bool is_end = f->round.is_fixed && plane_round_is_ball(&f->round);
     f->error = 2 * PLANE_ROUND_RIM_ERROR;
@@ -305,34 +304,12 @@ static bool is_supported(plane_round_fitter *f, double *sharp)
     look_at_rims(f);
     bound(f);
     if (is_end) return true; /* the cells decide, of which many show the cylinders */
-    const double now = residual_now(f), own = residual_of(f);
-    *sharp = sharpness(f, own);
+    const double now = residual_now(f), own = residual_of(f), sharp = sharpness(f, own);
     return f->round.radius < PLANE_ROUND_LARGEST * f->length &&
-           own < (*sharp > SHARP ? SHARP_WORSE : (double)PLANE_ROUND_WORSE) * now +
+           own < (sharp > SHARP ? SHARP_WORSE : (double)PLANE_ROUND_WORSE) * now +
                      (double)(PLANE_ROUND_MORE * f->s->noise) &&
-           (*sharp > SHARP ||
+           (sharp > SHARP ||
             (f->round.is_touching ? is_told_by_rims(f) : f->round.is_fixed && plane_round_rims(f) > MOSTLY_RIGHT));
-}
-
-bool plane_round_is_supported(plane_round_fitter *f)
-{
-    double sharp;
-    return is_supported(f, &sharp);
-}
-
-void plane_round_release(plane_round_fitter *f)
-{
-    const plane_round touching = f->round;
-    double sharp = 0;
-    f->takes_all = true;
-    if (is_supported(f, &sharp) && sharp > SHARP) {
-        f->round.is_touching = false;
-        f->round.is_fixed = span(f) < LONG * f->round.radius;
-        if (!is_supported(f, &sharp)) f->round = touching;
-    } else {
-        f->round = touching;
-    }
-    f->takes_all = false;
 }
 
 bool plane_round_is_loose(const plane_round_fitter *f)

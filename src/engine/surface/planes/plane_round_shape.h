@@ -24,8 +24,6 @@ void plane_round_straighten(plane_round_fitter *f);
 bool plane_round_is_loose(const plane_round_fitter *f);
 /* False if the photos already say that a surface is somewhere else. */
 bool plane_round_is_likely(plane_round_fitter *f);
-/* Frees a surface that touches walls if the photos tell where it is: walls may be a little off. */
-void plane_round_release(plane_round_fitter *f);
 /* Fits f->round to the shading and gives it its box. True if the photos support it. */
 bool plane_round_is_supported(plane_round_fitter *f);
 

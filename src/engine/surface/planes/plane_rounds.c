@@ -170,16 +170,6 @@ static bool find_touching(plane_round_fitter *f, plane_rounds *rounds)
     return n >= 0;
 }
 
-static void release_all(plane_round_fitter *f, plane_rounds *rounds)
-{
-    for (size_t i = 0; i < rounds->n; i++) {
-        if (!rounds->all[i].is_touching) continue;
-        f->round = rounds->all[i];
-        plane_round_release(f);
-        rounds->all[i] = f->round;
-    }
-}
-
 /* The balls between cylinders. */
 static void find_ends(plane_round_fitter *f, plane_rounds *rounds)
 {
@@ -203,7 +193,6 @@ splat_status plane_rounds_find(const plane_shade *shade, const plane_global *pla
     ok = ok && find_touching(fitters, rounds);
     if (ok) {
         find_all(fitters, pairs, rounds);
-        release_all(fitters, rounds);
         find_ends(fitters, rounds);
     }
     free(pairs);
