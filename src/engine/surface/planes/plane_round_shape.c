@@ -29,6 +29,10 @@
 #define LONG 1.5            /* radii: rims of longer cylinders tell the axis */
 #define MOST_AXES 4u        /* directions of planes that are tried */
 #define STRAIGHT_WORTH 0.85 /* of the rims that lie on the cylinder as it was */
+#define TOUCH_WORSE 1.7     /* PLANE_ROUND_WORSE of one that touches two walls: its rims tell where it is, */
+#define TOUCH_NOISES 9.0    /* and the residual that it may have: others that rims vote for have ten noises or more */
+#define SLIDES 60           /* places along the walls, both ways */
+#define SLIDE 0.05          /* of the radius: votes are so near */
 #define TOUCH_MOVED 0.1     /* of the radius: */
 #define TOUCH_SHARP 1.2     /* so many times as many rims lie on a cylinder that touches two walls as on one there */
 #define FLAT_RIM 0.1        /* of the radius */
@@ -288,6 +292,22 @@ bool plane_round_is_likely(plane_round_fitter *f)
            residual_of(f) < LIKELY * residual_now(f) + (double)(PLANE_ROUND_MORE * f->s->noise);
 }
 
+/* Moves a cylinder that touches walls along them to where most rims are. */
+static void slide(plane_round_fitter *f)
+{
+    const plane_round from = f->round;
+    double least = INFINITY;
+    f->error = PLANE_ROUND_RIM_ERROR;
+    for (int i = -SLIDES; i <= SLIDES; i++) {
+        const double u[PLANE_ROUND_UNKNOWNS] = {SLIDE * from.radius * i / SLIDES / f->length};
+        const plane_round at = plane_round_moved(&from, u, f->length);
+        const double cost = plane_round_cost_of_rims(f, &at);
+        if (!(cost < least)) continue;
+        least = cost;
+        f->round = at;
+    }
+}
+
 bool plane_round_is_supported(plane_round_fitter *f)
 {
     const bool is_end = f->round.is_fixed && plane_round_is_ball(&f->round);
@@ -297,19 +317,23 @@ bool plane_round_is_supported(plane_round_fitter *f)
         look(f);
         look_at_rims(f);
         if (f->n_sites < LEAST_PLACES / 2) return false;
-        plane_round_descend(f, plane_round_cost_of_shading, 2 * f->error, SIMPLEX_STEPS);
+        if (f->round.is_touching) slide(f);
+        if (!is_end && (!f->round.is_touching || sharpness(f, residual_of(f)) > SHARP))
+            plane_round_descend(f, plane_round_cost_of_shading, 2 * f->error, SIMPLEX_STEPS);
     }
     if (!gather(f)) return false;
     look(f);
     look_at_rims(f);
     bound(f);
-    if (is_end) return true; /* the cells decide, of which many show the cylinders */
-    const double now = residual_now(f), own = residual_of(f), sharp = sharpness(f, own);
+    if (is_end) return true; /* of its cylinders' radius; the cells decide, of which many show these */
+    const double now = residual_now(f), own = residual_of(f), noise = (double)f->s->noise;
+    const double more = (double)PLANE_ROUND_MORE * noise;
+    if (f->round.is_touching)
+        return own < TOUCH_WORSE * now + more && own < TOUCH_NOISES * noise && is_told_by_rims(f);
+    const bool is_sharp = sharpness(f, own) > SHARP;
     return f->round.radius < PLANE_ROUND_LARGEST * f->length &&
-           own < (sharp > SHARP ? SHARP_WORSE : (double)PLANE_ROUND_WORSE) * now +
-                     (double)(PLANE_ROUND_MORE * f->s->noise) &&
-           (sharp > SHARP ||
-            (f->round.is_touching ? is_told_by_rims(f) : f->round.is_fixed && plane_round_rims(f) > MOSTLY_RIGHT));
+           own < (is_sharp ? SHARP_WORSE : (double)PLANE_ROUND_WORSE) * now + more &&
+           (is_sharp || (f->round.is_fixed && plane_round_rims(f) > MOSTLY_RIGHT));
 }
 
 bool plane_round_is_loose(const plane_round_fitter *f)

@@ -13,7 +13,7 @@
 #define MOST_TASKS 64   /* pairs of walls, each with a direction */
 #define FACING 0.999    /* cosine of the angle between walls that face each other */
 #define ALONG_WALL 0.03 /* radians, between a wall and the axis */
-#define SAME_AXIS 0.99  /* cosine, between directions that are tried once */
+#define SAME_AXIS 0.9   /* cosine: the rims of a foot do not tell which of such directions it is, larger planes do */
 #define CELL 0.006      /* of the mean depth of rims: their error, and the side of a cell */
 #define SLANT 0.4       /* of the radius, between a rim and the plane through the axis across the walls: nearer rims lie
                            on the walls as well, and say little */
