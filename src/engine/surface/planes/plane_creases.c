@@ -4,7 +4,6 @@
  * planes under known cameras; where edges say nothing of a plane its seeds keep it. */
 #include "surface/planes/plane_creases.h"
 #include "math/vec3.h"
-#include "surface/planes/plane_frames.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_rims.h"
 
@@ -26,12 +25,10 @@
 #define MOST_UNITS 1000.0   /* independent places, at most, that the rims of a plane count for */
 #define RIMS_DENY 14.0      /* deviations squared by which rims deny a plane: a chance of 0.3 % with three unknowns */
 #define SEED_CUT 0.01       /* of the depth, where their weight ends */
-#define SEED_GROUP 0.4      /* of the depth: seeds so near to each other share their error, as all views see the same
-                               splat */
-#define SHIFT_GROUPS 8.0    /* groups that tell how far off a plane is, as errors of all seeds have a part in common */
-#define MOST_GROUPS 32u     /* along an axis of a plane */
+#define SEED_GROUPS 8.0     /* independent groups among a plane's seeds: the seeds of a group share their error, as all
+                               views see the same splat */
 #define ANGLE_SIGMA 0.002   /* radians, of a right angle */
-#define ANGLE_CUT 0.04      /* radians: other angles are meant */
+#define ANGLE_CUT 0.02      /* radians: other angles are meant */
 #define ANGLE_SEEDS 100     /* of planes that have right angles */
 #define LEAST_FIRST 0.5     /* mean weight, in the beginning, of edges that other edges may not contradict */
 #define LEAST_LEFT 0.5      /* of a plane's seeds, by weight: with fewer left on it edges and seeds contradict */
@@ -55,9 +52,9 @@ typedef struct pair {
     bool is_out, is_barred;      /* out: its edges are measured and do not count; barred: out in all passes */
 } pair;
 
-/* Seeds of a plane: sums of weights, and of distances over depth, without and with their signs. */
+/* Seeds of a plane: sums of weights, and of distances over depth. */
 typedef struct own_seeds {
-    double weight, distance, side;
+    double weight, distance;
 } own_seeds;
 
 typedef struct refiner {
@@ -70,12 +67,8 @@ typedef struct refiner {
     size_t n_creases;
     pair *pairs;       /* [n][n] */
     own_seeds *seeds;  /* [3][n]: now, in the last pass, in the beginning */
-    double *groups;    /* [n] independent groups of seeds */
     bool *is_held;     /* [n] keeps to its seeds */
     bool *is_tied;     /* [n] meets two others or more */
-    int *frames;       /* [n] plane_frames_find */
-    plane_member *members; /* [n] work */
-    uint8_t *cells;    /* [n][MOST_GROUPS][MOST_GROUPS] work: seeds lie in it */
     size_t *n_angles;  /* [n] others at a right angle, or parallel */
     plane_rims *rims;
     plane_rim_sums *rim_sums; /* [n] */
@@ -166,14 +159,10 @@ static void add_seeds(refiner *r, const plane_view *view, const plane_hypothesis
         if (!(weight > 0)) continue;
         r->seeds[plane].weight += weight;
         r->seeds[plane].distance += weight * fabs(distance) / depth;
-        r->seeds[plane].side += weight * distance / depth;
         if (!before) continue;
-        const double mean = before[plane].side / before[plane].weight * depth, shift[3] = {0, 0, -1};
-        weight /= before[plane].weight * sigma * sigma * depth * depth;
         rows_of_place(fit, place, rows);
-        rows[2] = 0;
-        add(r, &plane, 1, rows, distance - mean, weight * r->groups[plane]);
-        add(r, &plane, 1, shift, distance, weight * SHIFT_GROUPS);
+        add(r, &plane, 1, rows, distance,
+            weight * SEED_GROUPS / (before[plane].weight * sigma * sigma * depth * depth));
     }
 }
 
@@ -192,54 +181,32 @@ static void add_angle(refiner *r, size_t a, size_t b, int axis, double weight)
     add(r, planes, 2, rows, residual, weight * tukey(residual / ANGLE_CUT) / (ANGLE_SIGMA * ANGLE_SIGMA));
 }
 
-typedef void (*seed_function)(refiner *r, size_t plane, const plane_seed *seed);
-
-/* Calls a function for the seeds that planes were made of. */
-static void for_seeds(refiner *r, seed_function function)
+/* True if two planes are nearly at a right angle; *is_parallel: or nearly parallel. */
+static bool is_at_angle(const refiner *r, size_t a, size_t b, bool *is_parallel)
 {
-    for (size_t v = 0; v < r->maps->n; v++)
-        for (uint32_t i = 0; i < r->views[v].n_hypotheses; i++) {
-            const plane_hypothesis *h = &r->views[v].hypotheses[i];
-            const plane_segment *segment = &r->views[v].segments[h->segment];
-            for (uint32_t k = 0; h->plane >= 0 && k < segment->n_seeds; k++) {
-                const plane_seed *seed = &r->views[v].seeds[segment->first_seed + k];
-                const double q = plane_distance(&r->planes[h->plane].fit, seed->position) / (double)seed->depth;
-                if (!seed->line && fabs(q) < SEED_CUT) function(r, (size_t)h->plane, seed);
-            }
+    if (r->seeds[r->n + a].weight < ANGLE_SEEDS || r->seeds[r->n + b].weight < ANGLE_SEEDS) return false;
+    const double cosine = fabs(splat_dot3(r->planes[a].fit.normal, r->planes[b].fit.normal));
+    *is_parallel = cosine > 1 - ANGLE_CUT * ANGLE_CUT / 2;
+    return *is_parallel || cosine < ANGLE_CUT;
+}
+
+/* Planes at nearly right angles, of which people build much, become so as far as edges and seeds allow. is_once:
+ * however many others a plane has, together they say it once. */
+static void add_angles(refiner *r, bool is_once)
+{
+    bool is_parallel;
+    for (size_t a = 0; a < r->n; a++) {
+        r->n_angles[a] = 0;
+        for (size_t b = 0; b < r->n; b++) r->n_angles[a] += a != b && is_at_angle(r, a, b, &is_parallel);
+    }
+    for (size_t a = 0; a < r->n; a++)
+        for (size_t b = 0; b < a; b++) {
+            if (!is_at_angle(r, a, b, &is_parallel)) continue;
+            const size_t n = r->n_angles[a] > r->n_angles[b] ? r->n_angles[a] : r->n_angles[b];
+            const double weight = is_once ? 1 / (double)n : 1;
+            if (!is_parallel) add_angle(r, a, b, -1, weight);
+            for (int k = 0; k < 2 && is_parallel; k++) add_angle(r, a, b, k, weight);
         }
-}
-
-static void add_depth(refiner *r, size_t plane, const plane_seed *seed)
-{
-    r->seeds[plane].weight++;
-    r->seeds[plane].distance += (double)seed->depth;
-}
-
-/* Marks the cell of a plane that a seed lies in. */
-static void mark_cell(refiner *r, size_t plane, const plane_seed *seed)
-{
-    const plane_global *own = &r->planes[plane];
-    const double side = SEED_GROUP * r->seeds[plane].distance / r->seeds[plane].weight;
-    uint32_t at[2];
-    for (int a = 0; a < 2; a++) {
-        double u = -own->low[a];
-        for (int k = 0; k < 3; k++) u += own->fit.axes[a][k] * ((double)seed->position[k] - own->fit.centroid[k]);
-        at[a] = (uint32_t)fmin(fmax(u / side, 0), MOST_GROUPS - 1);
-    }
-    r->cells[(plane * MOST_GROUPS + at[1]) * MOST_GROUPS + at[0]] = 1;
-}
-
-/* Counts the independent groups among the seeds of each plane: cells of its rectangle. */
-static void count_groups(refiner *r)
-{
-    memset(r->seeds, 0, r->n * sizeof *r->seeds);
-    for_seeds(r, add_depth);
-    for_seeds(r, mark_cell);
-    for (size_t i = 0; i < r->n; i++) {
-        const uint8_t *cells = r->cells + i * MOST_GROUPS * MOST_GROUPS;
-        r->groups[i] = 0;
-        for (size_t k = 0; k < MOST_GROUPS * MOST_GROUPS; k++) r->groups[i] += cells[k];
-    }
 }
 
 static void add_all_seeds(refiner *r, const own_seeds *before)
@@ -249,24 +216,6 @@ static void add_all_seeds(refiner *r, const own_seeds *before)
         for (uint32_t i = 0; i < r->views[v].n_hypotheses; i++)
             if (r->views[v].hypotheses[i].plane >= 0)
                 add_seeds(r, &r->views[v], &r->views[v].hypotheses[i], before);
-}
-
-/* Planes at nearly right angles, of which people build much, become so as far as edges and seeds allow. is_once:
- * however many others a plane has, together they say it once. */
-static void add_angles(refiner *r, bool is_once)
-{
-    for (size_t a = 0; a < r->n; a++) {
-        r->n_angles[a] = 0;
-        for (size_t b = 0; b < r->n; b++) r->n_angles[a] += a != b && r->frames[a] > 0 && r->frames[a] == r->frames[b];
-    }
-    for (size_t a = 0; a < r->n; a++)
-        for (size_t b = 0; b < a; b++) {
-            if (!(r->frames[a] > 0) || r->frames[a] != r->frames[b]) continue;
-            const bool is_right = fabs(splat_dot3(r->planes[a].fit.normal, r->planes[b].fit.normal)) < 0.5;
-            const double weight = is_once ? 1 / (double)r->n_angles[a] : 1;
-            if (is_right) add_angle(r, a, b, -1, weight);
-            for (int k = 0; k < 2 && !is_right; k++) add_angle(r, a, b, k, weight);
-        }
 }
 
 /* Cholesky, in place, damped as by Levenberg and Marquardt; an unknown that nothing is said of stays 0. */
@@ -384,22 +333,6 @@ static void add_all_creases(refiner *r, int pass, bool has_rims)
     }
     for (size_t i = 0; i < r->n_creases; i++)
         add_crease(r, &r->creases[i], cuts[has_rims ? N_PASSES - 1 : pass], is_fine ? EDGE_CUT : INFINITY);
-}
-
-/* Finds the frames of planes by what seeds and edges say. */
-static void find_frames(refiner *r, const own_seeds *first, const plane_fit *fits)
-{
-    own_seeds *before = r->seeds + r->n;
-    memcpy(before, r->seeds, r->n * sizeof *before);
-    memset(r->matrix, 0, r->size * r->size * sizeof *r->matrix);
-    add_all_creases(r, N_PASSES - 1, false);
-    add_all_seeds(r, before);
-    for (size_t i = 0; i < r->n; i++) {
-        r->members[i] = (plane_member){r->planes[i].fit, fits[i], .is_known = first[i].weight >= ANGLE_SEEDS};
-        for (size_t k = 0; k < 9; k++)
-            r->members[i].information[k / 3][k % 3] = r->matrix[(3 * i + k / 3) * r->size + 3 * i + k % 3];
-    }
-    plane_frames_find(r->members, r->n, r->frames);
 }
 
 static void measure_rims(refiner *r, double cut)
@@ -550,15 +483,10 @@ static void refine(refiner *r, plane_fit *fits)
 {
     own_seeds *first = r->seeds + 2 * r->n;
     find_creases(r);
-    count_groups(r);
     measure_first(r);
     add_all_seeds(r, NULL);
     memcpy(first, r->seeds, r->n * sizeof *first);
     for (size_t i = 0; i < r->n; i++) fits[i] = r->planes[i].fit;
-    make_passes(r, false);
-    find_frames(r, first, fits);
-    for (size_t i = 0; i < r->n; i++) r->planes[i].fit = fits[i];
-    memcpy(r->seeds, first, r->n * sizeof *first);
     make_passes(r, false);
     for (int trial = 0; trial < MOST_TRIALS && hold_back(r, first, fits); trial++) {
         memcpy(r->seeds, first, r->n * sizeof *first);
@@ -582,21 +510,13 @@ splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view 
     r.creases = malloc((n_edges + 1) * sizeof *r.creases);
     r.rims = plane_rims_make(maps, views, planes, n, threads);
     r.is_tied = calloc(n + 1, sizeof *r.is_tied);
-    r.groups = malloc((n + 1) * sizeof *r.groups);
-    r.cells = calloc(n * MOST_GROUPS * MOST_GROUPS + 1, 1);
-    r.frames = calloc(n + 1, sizeof *r.frames);
-    r.members = malloc((n + 1) * sizeof *r.members);
     r.n_angles = malloc((n + 1) * sizeof *r.n_angles);
     r.rim_sums = malloc((n + 1) * sizeof *r.rim_sums);
     bool is_made = r.matrix && r.vector && r.pairs && r.seeds && r.is_held && fits && r.creases && r.rims &&
-                   r.rim_sums && r.frames && r.groups && r.cells && r.members && r.n_angles && r.is_tied;
+                   r.rim_sums && r.n_angles && r.is_tied;
     if (is_made) refine(&r, fits);
     plane_rims_free(r.rims);
     free(r.is_tied);
-    free(r.frames);
-    free(r.groups);
-    free(r.cells);
-    free(r.members);
     free(r.n_angles);
     free(r.rim_sums);
     free(r.matrix);

@@ -16,8 +16,7 @@
 #define PLANE_ROUND_BYTES 8388608u /* of places on round surfaces, pairs of them, and fits */
 #define PLANE_CHOOSE_BYTES 2097152u /* of the cells of a segment, and their costs at all depths */
 #define PLANE_RIM_SUMS_BYTES (104u * PLANE_MAX_PLANES) /* of a view's rims */
-/* Refining: of two planes 9 products of their unknowns, and a pair; of one plane cells with seeds, and its frame. */
-#define PLANE_REFINE_BYTES (128u * PLANE_MAX_PLANES * PLANE_MAX_PLANES + 2048u * PLANE_MAX_PLANES)
+#define PLANE_REFINE_BYTES (128u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
 /* At most, for maps with n_pixels in all and `largest` in one: labels, and seeds, of which rims have two for 30 pixels
  * at most, an edge and their own place; then what a thread needs for a view, the cells that views vote on, refining,
