@@ -22,7 +22,7 @@ static bool is_middle(size_t pixel)
     return x >= WIDTH / 3 && x < 2 * WIDTH / 3 && y >= HEIGHT / 3 && y < 2 * HEIGHT / 3;
 }
 
-/* The depth of the middle, and of all around it, in the first view; shape: those that the photos show. */
+/* The depth that the splat has in the middle of a view, and around it. is_shaped: photos show a middle at z = 4.7. */
 static void make_view(wall *w, int v, float middle, float around, bool is_shaped)
 {
     splat_view_map *map = &w->maps.views[v];
@@ -86,54 +86,50 @@ static void make(wall *w, float middle, float around, bool is_shaped)
     w->shade = (plane_shade){&w->maps, w->views};
 }
 
-/* The parts of the first view's pixels that take the plane: of the middle, and of all others. */
-static void choose(wall *w, double part[2])
+/* The parts of a view's pixels that take the plane, of the middle and of all others; arguments: of make_view. */
+static void choose(float middle, float around, bool is_shaped, double part[2])
 {
     const plane_rounds rounds = {.n = 0};
     size_t n[2] = {0}, n_plane[2] = {0};
     splat_error error;
-    assert_int_equal(plane_known_choose(&w->shade, &w->plane, 1, &rounds, 0.1f, 2, &error), SPLAT_OK);
+    wall w;
+    make(&w, middle, around, is_shaped);
+    assert_int_equal(plane_known_choose(&w.shade, &w.plane, 1, &rounds, 0.1f, 2, &error), SPLAT_OK);
     for (size_t p = 0; p < WIDTH * HEIGHT; p++) {
         plane_slant slant;
         uint16_t plane = 1;
-        const int choice = plane_choice_at(&w->maps.views[2].camera, &w->views[2], p, &slant, &plane);
+        const int choice = plane_choice_at(&w.maps.views[2].camera, &w.views[2], p, &slant, &plane);
         n[!is_middle(p)]++;
         n_plane[!is_middle(p)] += choice < PLANE_CHOICE_KEEP && plane == 0;
     }
     for (int k = 0; k < 2; k++) part[k] = (double)n_plane[k] / (double)n[k];
     print_message("on the plane: %.3f of the middle, %.3f around it\n", part[0], part[1]);
-    for (int v = 0; v < N_VIEWS; v++) plane_view_free(&w->views[v]);
-    splat_view_maps_free(&w->maps);
+    for (int v = 0; v < N_VIEWS; v++) plane_view_free(&w.views[v]);
+    splat_view_maps_free(&w.maps);
 }
 
 static void a_boulder_of_the_splat_becomes_the_wall(void **state)
 {
-    (void)state;
-    wall w;
     double part[2];
-    make(&w, near, far, false);
-    choose(&w, part);
+    (void)state;
+    choose(near, far, false, part);
     assert_true(part[0] == 1 && part[1] == 1);
 }
 
 /* One colour says nothing of depth, but the rims stand before the wall. */
 static void a_box_of_one_colour_stays_before_the_wall(void **state)
 {
-    (void)state;
-    wall w;
     double part[2];
-    make(&w, near, near, false);
-    choose(&w, part);
+    (void)state;
+    choose(near, near, false, part);
     assert_true(part[0] == 0 && part[1] == 0);
 }
 
 static void what_the_photos_show_before_the_wall_stays(void **state)
 {
-    (void)state;
-    wall w;
     double part[2];
-    make(&w, near, far, true);
-    choose(&w, part);
+    (void)state;
+    choose(near, far, true, part);
     assert_true(part[0] < 0.2 && part[1] > 0.8);
 }
 

@@ -57,11 +57,11 @@ static void rays_meet_both_sheets(void **state)
         boxed.low[k] = -10;
         boxed.high[k] = 10;
     }
-    assert_true(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 4.4f, 0.2f, &is_far, &slant) && is_far);
-    assert_true(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 3.4f, 0.2f, &is_far, &slant) && !is_far);
-    assert_false(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 8.0f, 0.2f, &is_far, &slant));
+    assert_true(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 4.4f, 0.2f, true, &is_far, &slant) && is_far);
+    assert_true(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 3.4f, 0.2f, true, &is_far, &slant) && !is_far);
+    assert_false(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 8.0f, 0.2f, true, &is_far, &slant));
     boxed.high[0] = 1; /* the far sheet is outside */
-    assert_false(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 4.6f, 0.1f, &is_far, &slant));
+    assert_false(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 4.6f, 0.1f, true, &is_far, &slant));
 }
 
 static void fixed_ones_move_less(void **state)
@@ -128,8 +128,8 @@ static void rims_vote_for_a_cylinder_between_walls(void **state)
     plane_view view = {.seeds = seeds, .n_seeds = N};
     splat_view_maps maps = {.n = 1};
     const plane_shade shade = {&maps, &view};
-    plane_round_places places = {.shade = &shade, .planes = walls, .n_planes = 3, .n_axes = 1, .threads = 2,
-                                 .axes = {{.direction = {0, 0, 1}, .weight = 1}}};
+    plane_round_places places = {.shade = &shade, .planes = walls, .n_planes = 3, .walls = {0, 1, 2}, .n_walls = 3,
+                                 .axes = {{.direction = {0, 0, 1}, .weight = 1}}, .n_axes = 1, .threads = 2};
     plane_round found[PLANE_ROUND_TOUCHING];
     assert_true(plane_rounds_between_walls(&places, found) > 0);
     print_message("radius %.4f, at %.4f %.4f\n", found[0].radius, found[0].center[0], found[0].center[1]);

@@ -263,18 +263,11 @@ static void move(plane_fit *fit, const double x[3])
     for (int k = 0; k < 3; k++) v[k] = along * cross[k];
 }
 
-/* The plane that a pixel has, or -1. */
-static int plane_of(const plane_view *view, size_t pixel)
-{
-    uint32_t label = view->labels[pixel], slot = label >> PLANE_LABEL_SHIFT;
-    return slot ? view->segments[(label & PLANE_LABEL_SEGMENT) - 1].planes[slot - 1] : -1;
-}
-
 /* True if two planes meet at an edge, and neither ends in front of the other. */
 static bool is_crease(const refiner *r, const splat_camera *c, const plane_view *view, const plane_edge *edge,
                       crease *found)
 {
-    int a = plane_of(view, edge->own), b = plane_of(view, edge->other);
+    int a = plane_of_label(view, view->labels[edge->own]), b = plane_of_label(view, view->labels[edge->other]);
     if (a < 0 || b < 0 || a == b) return false;
     const plane_fit *one = &r->planes[a].fit, *other = &r->planes[b].fit;
     if (plane_is_parallel(one->normal, other->normal)) return false;

@@ -97,9 +97,9 @@ static void ask_own(chooser *o)
             o->residuals[i] = ask(o, i, &slant);
             continue;
         }
-        const uint32_t slot = view->labels[pixel] >> PLANE_LABEL_SHIFT;
+        const int labelled = plane_of_label(view, view->labels[pixel]);
         const int choice = plane_choice_at(c, view, pixel, &slant, &plane);
-        if (choice == PLANE_CHOICE_KEEP && slot) plane = view->segments[o->segment].planes[slot - 1];
+        if (choice == PLANE_CHOICE_KEEP && labelled >= 0) plane = (uint16_t)labelled;
         else if (choice >= PLANE_CHOICE_KEEP) continue;
         o->is_fixed[i] = plane_shade_slant(c, &o->planes[plane].fit, site->x, site->y, &o->slants[i]);
         if (!o->is_fixed[i]) o->slants[i].q = 0;
@@ -116,14 +116,10 @@ static bool meet(const chooser *o, const label *l, uint32_t cell, plane_slant *s
     *sheet = 0;
     if (!(q > 0) || o->is_fixed[cell]) return false;
     if (l->is_round) {
-        plane_round everywhere = o->rounds->all[l->number];
-        for (int k = 0; k < 3; k++) {
-            everywhere.low[k] = -INFINITY;
-            everywhere.high[k] = INFINITY;
-        }
-        if (!plane_round_nearest(c, &everywhere, site->x, site->y, q, FAR_OFF, &is_far, slant)) return false;
-        *sheet = is_far;
-        return true;
+        const bool is_met = plane_round_nearest(c, &o->rounds->all[l->number], site->x, site->y, q, FAR_OFF, false,
+                                                &is_far, slant);
+        *sheet = is_met && is_far;
+        return is_met;
     }
     return plane_shade_slant(c, &o->planes[l->number].fit, site->x, site->y, slant) &&
            fabsf(slant->q - q) < FAR_OFF * q;
@@ -134,12 +130,7 @@ static bool is_outside(const chooser *o, const label *l, uint32_t cell, const pl
     float position[3];
     splat_camera_unproject(&o->shade->maps->views[o->number].camera, o->sites[cell].x, o->sites[cell].y, 1 / slant->q,
                            position);
-    if (l->is_round) {
-        const plane_round *r = &o->rounds->all[l->number];
-        bool is_in = true;
-        for (int k = 0; k < 3; k++) is_in &= position[k] >= r->low[k] && position[k] <= r->high[k];
-        return !is_in;
-    }
+    if (l->is_round) return !plane_round_has(&o->rounds->all[l->number], position);
     return plane_cell(&o->planes[l->number], position) == SIZE_MAX;
 }
 

@@ -32,13 +32,6 @@ typedef struct liner {
     uint32_t n;
 } liner;
 
-/* The plane of a pixel's label, or -1. */
-static int plane_of(const plane_view *view, uint32_t label)
-{
-    uint32_t slot = label >> PLANE_LABEL_SHIFT;
-    return slot ? view->segments[(label & PLANE_LABEL_SEGMENT) - 1].planes[slot - 1] : -1;
-}
-
 /* Its segment + 1; 0: none, or outside of the picture. */
 static uint32_t segment_at(const plane_view *view, long pixel)
 {
@@ -49,7 +42,7 @@ static uint32_t segment_at(const plane_view *view, long pixel)
  * assigned to. */
 static bool shows(const plane_view *view, uint32_t label, int plane)
 {
-    if (!label || label >> PLANE_LABEL_SHIFT) return label && plane_of(view, label) == plane;
+    if (!label || label >> PLANE_LABEL_SHIFT) return label && plane_of_label(view, label) == plane;
     const plane_segment *segment = &view->segments[label - 1];
     for (int k = 0; k < segment->n_strong; k++)
         if (segment->planes[k] == plane) return true;
@@ -124,14 +117,14 @@ static void look(void *user, int x, int y, const float direction[2])
     size_t own = (size_t)y * (size_t)c->width + (size_t)x;
     uint32_t label = l->view->labels[own] & PLANE_LABEL_SEGMENT, other = 0;
     long inner = plane_rim_step(c, x, y, direction, -INWARDS);
-    int t = 0, plane = -1, own_plane = plane_of(l->view, l->view->labels[own]);
+    int t = 0, plane = -1, own_plane = plane_of_label(l->view, l->view->labels[own]);
     if (own_plane < 0 && !plane_segment_is_open(&l->view->segments[label - 1])) return;
     while (t < REACH && (!other || other == label))
         other = segment_at(l->view, plane_rim_step(c, x, y, direction, ++t));
     if (!other || other == label) return;
     for (int k = t; k <= t + DEEP && plane < 0; k++) { /* next to a poor plane of the first round there may be none */
         long there = plane_rim_step(c, x, y, direction, k);
-        if (segment_at(l->view, there) == other) plane = plane_of(l->view, l->view->labels[there]);
+        if (segment_at(l->view, there) == other) plane = plane_of_label(l->view, l->view->labels[there]);
     }
     if (plane < 0) return;
     float px = (float)x + 0.5f + direction[0] * 0.5f * (float)t, py = (float)y + 0.5f + direction[1] * 0.5f * (float)t;

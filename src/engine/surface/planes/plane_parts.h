@@ -113,6 +113,13 @@ typedef struct plane_view {
     uint32_t n_segments, n_seeds, n_hypotheses, n_edges, n_rims;
 } plane_view;
 
+/* The plane of a label of a view's pixel, or -1. */
+static inline int plane_of_label(const plane_view *view, uint32_t label)
+{
+    const uint32_t slot = label >> PLANE_LABEL_SHIFT;
+    return slot ? view->segments[(label & PLANE_LABEL_SEGMENT) - 1].planes[slot - 1] : -1;
+}
+
 /* Buffers of one thread for the largest view. */
 typedef struct plane_work {
     uint8_t *rgb;       /* [n][3] */

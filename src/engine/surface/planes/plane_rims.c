@@ -48,12 +48,6 @@ static bool is_on_own_side(const splat_camera *c, const plane_rim *r, const plan
     return splat_dot3(m, ray) < 0;
 }
 
-static int plane_of(const plane_view *view, uint32_t pixel)
-{
-    uint32_t label = view->labels[pixel], slot = label >> PLANE_LABEL_SHIFT;
-    return slot ? view->segments[(label & PLANE_LABEL_SEGMENT) - 1].planes[slot - 1] : -1;
-}
-
 static void take(plane_rims *rims, const plane_view *views, const plane_global *planes)
 {
     size_t n = 0;
@@ -61,7 +55,7 @@ static void take(plane_rims *rims, const plane_view *views, const plane_global *
         rims->first[v] = n;
         for (uint32_t i = 0; i < views[v].n_rims; i++) {
             const plane_rim *r = &views[v].rims[i];
-            int plane = plane_of(&views[v], r->own);
+            int plane = plane_of_label(&views[v], views[v].labels[r->own]);
             if (plane < 0 || !is_on_own_side(&rims->maps->views[v].camera, r, &planes[plane].fit)) continue;
             rims->rims[n++] = (rim){r->x, r->y, {r->out[0], r->out[1]}, plane};
         }

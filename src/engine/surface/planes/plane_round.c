@@ -208,7 +208,7 @@ bool plane_round_is_like(const plane_round *a, const plane_round *b)
            (is_ball || fabs(splat_dot3(a->axis, b->axis)) > LIKE_COSINE);
 }
 
-static bool is_in_box(const plane_round *r, const float position[3])
+bool plane_round_has(const plane_round *r, const float position[3])
 {
     for (int k = 0; k < 3; k++)
         if (position[k] < r->low[k] || position[k] > r->high[k]) return false;
@@ -216,7 +216,7 @@ static bool is_in_box(const plane_round *r, const float position[3])
 }
 
 bool plane_round_nearest(const splat_camera *c, const plane_round *r, float x, float y, float q, float most,
-                         bool *is_far, plane_slant *slant)
+                         bool in_box, bool *is_far, plane_slant *slant)
 {
     bool is_found = false;
     for (int far = 0; far < 2; far++) {
@@ -224,7 +224,8 @@ bool plane_round_nearest(const splat_camera *c, const plane_round *r, float x, f
         float position[3];
         if (!plane_round_slant(c, r, x, y, far, &own) || !(fabsf(own.q - q) < most * q)) continue;
         splat_camera_unproject(c, x, y, 1 / own.q, position);
-        if (!is_in_box(r, position) || (is_found && fabsf(own.q - q) >= fabsf(slant->q - q))) continue;
+        if (in_box && !plane_round_has(r, position)) continue;
+        if (is_found && fabsf(own.q - q) >= fabsf(slant->q - q)) continue;
         *slant = own;
         *is_far = far;
         is_found = true;

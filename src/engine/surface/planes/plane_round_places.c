@@ -58,34 +58,44 @@ static int heavier_first(const void *a, const void *b)
     return memcmp(x->direction, y->direction, sizeof x->direction);
 }
 
-double plane_round_weight(const plane_global *plane)
+/* How much a plane says of directions: its area, times the views that see it. */
+static double weight_of(const plane_global *plane)
 {
     return (plane->high[0] - plane->low[0]) * (plane->high[1] - plane->low[1]) * plane->n_views;
+}
+
+/* The planes with most weight, those first. */
+static void find_walls(plane_round_places *s)
+{
+    s->n_walls = 0;
+    for (size_t i = 0; i < s->n_planes; i++) {
+        uint32_t at = s->n_walls;
+        while (at > 0 && weight_of(&s->planes[s->walls[at - 1]]) < weight_of(&s->planes[i])) at--;
+        if (at == PLANE_ROUND_AXIS_PLANES) continue;
+        s->n_walls += s->n_walls < PLANE_ROUND_AXIS_PLANES;
+        memmove(s->walls + at + 1, s->walls + at, (s->n_walls - at - 1) * sizeof *s->walls);
+        s->walls[at] = i;
+    }
 }
 
 /* Normals of the largest planes, and the lines in which two of these meet. */
 static void find_axes(plane_round_places *s)
 {
-    plane_round_axis normals[PLANE_ROUND_AXIS_PLANES + 1];
-    uint32_t n = 0;
-    for (size_t i = 0; i < s->n_planes; i++) {
-        const plane_global *plane = &s->planes[i];
-        plane_round_axis *last = &normals[n];
-        memcpy(last->direction, plane->fit.normal, sizeof last->direction);
-        last->weight = plane_round_weight(plane);
-        qsort(normals, n + 1, sizeof *normals, heavier_first);
-        n += n < PLANE_ROUND_AXIS_PLANES;
+    const uint32_t n = s->n_walls;
+    for (uint32_t i = 0; i < n; i++) {
+        const plane_global *plane = &s->planes[s->walls[i]];
+        memcpy(s->axes[i].direction, plane->fit.normal, sizeof s->axes[i].direction);
+        s->axes[i].weight = weight_of(plane);
     }
-    memcpy(s->axes, normals, n * sizeof *normals);
     s->n_axes = n;
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t k = 0; k < i; k++) {
             plane_round_axis *line = &s->axes[s->n_axes];
-            splat_cross3(normals[i].direction, normals[k].direction, line->direction);
+            splat_cross3(s->axes[i].direction, s->axes[k].direction, line->direction);
             const double square = splat_dot3(line->direction, line->direction);
             if (!(square > LEAST_CROSS * LEAST_CROSS)) continue;
             for (int j = 0; j < 3; j++) line->direction[j] /= sqrt(square);
-            line->weight = normals[i].weight;
+            line->weight = s->axes[i].weight;
             s->n_axes++;
         }
     qsort(s->axes, s->n_axes, sizeof *s->axes, heavier_first);
@@ -96,6 +106,7 @@ bool plane_round_places_take(plane_round_places *s)
     const size_t n_views = s->shade->maps->n;
     const int step = plane_places_step(s->shade, STEP, MOST_PLACES);
     size_t room = 0, *starts = malloc((n_views + 1) * sizeof *starts);
+    find_walls(s);
     find_axes(s);
     s->first = calloc(n_views + 1, sizeof *s->first);
     for (size_t v = 0; v < n_views && starts; v++) {

@@ -18,6 +18,8 @@ typedef struct plane_round_places {
     const plane_shade *shade;
     const plane_global *planes; /* [n_planes] */
     size_t n_planes;
+    size_t walls[PLANE_ROUND_AXIS_PLANES]; /* [n_walls] numbers of the planes that tell directions */
+    uint32_t n_walls;
     plane_round_axis axes[PLANE_ROUND_AXES]; /* [n_axes] of decreasing weight */
     uint32_t n_axes;
     plane_round_place *places;  /* [n] by views */
@@ -28,11 +30,10 @@ typedef struct plane_round_places {
     int threads;
 } plane_round_places;
 
-/* Fills axes, places, is_taken, n and first. False: memory is exhausted. The caller frees them in either case. */
+/* Fills walls, axes, places, is_taken and first, and their numbers. False: memory is exhausted. The caller frees them
+ * in either case. */
 bool plane_round_places_take(plane_round_places *places);
 void plane_round_places_free(plane_round_places *places);
-/* How much a plane says of directions: its area, times the views that see it. */
-double plane_round_weight(const plane_global *plane);
 /* The surface of a view at a pixel without a plane: a smooth or round one, or the splat's. False: there is a plane, or
  * nothing. */
 bool plane_round_slant_now(const plane_shade *shade, uint32_t view, size_t pixel, plane_slant *slant);

@@ -15,7 +15,9 @@
 #define LEAST_VIEWS 3u      /* that show it */
 #define MOVED 0.02          /* of the depth */
 #define SHARP 1.3           /* photos tell a surface, or a cylinder whose axis planes tell has so many of the rims: */
-#define SHARP_WORSE 1.5     /* PLANE_ROUND_WORSE of such a surface: many small ones fit noise as well */
+#define WORSE 1.2f          /* residuals may be so much larger than those of the small surfaces of the views, */
+#define MORE 0.3f           /* and larger by so many noises */
+#define SHARP_WORSE 1.5     /* WORSE of such a surface: many small ones fit noise as well */
 #define MOSTLY_RIGHT 0.45
 #define LIKELY 2.0          /* and before it is fitted to the shading */
 #define LEAST_ARC 0.94      /* cosine: half of the arc of a surface is 20 degrees at least */
@@ -29,7 +31,7 @@
 #define LONG 1.5            /* radii: rims of longer cylinders tell the axis */
 #define MOST_AXES 4u        /* directions of planes that are tried */
 #define STRAIGHT_WORTH 0.85 /* of the rims that lie on the cylinder as it was */
-#define TOUCH_WORSE 1.7     /* PLANE_ROUND_WORSE of one that touches two walls: its rims tell where it is, */
+#define TOUCH_WORSE 1.7     /* WORSE of one that touches two walls: its rims tell where it is, */
 #define TOUCH_NOISES 9.0    /* and the residual that it may have: others that rims vote for have ten noises or more */
 #define SLIDES 60           /* places along the walls, both ways */
 #define SLIDE 0.05          /* of the radius: votes are so near */
@@ -278,8 +280,9 @@ static bool is_told_by_rims(const plane_round_fitter *f)
 {
     const double own = plane_round_rims(f);
     for (int sign = -1; sign <= 1; sign += 2) {
+        const double u[PLANE_ROUND_UNKNOWNS] = {sign * TOUCH_MOVED * f->round.radius};
         plane_round_fitter moved = *f;
-        for (int k = 0; k < 3; k++) moved.round.center[k] += sign * TOUCH_MOVED * f->round.radius * f->round.along[k];
+        moved.round = plane_round_moved(&f->round, u, 1);
         if (!(own > TOUCH_SHARP * plane_round_rims(&moved))) return false;
     }
     return true;
@@ -289,7 +292,7 @@ bool plane_round_is_likely(plane_round_fitter *f)
 {
     look(f);
     return f->n_sites >= LEAST_PLACES / 2 &&
-           residual_of(f) < LIKELY * residual_now(f) + (double)(PLANE_ROUND_MORE * f->s->noise);
+           residual_of(f) < LIKELY * residual_now(f) + (double)(MORE * f->s->noise);
 }
 
 /* Moves a cylinder that touches walls along them to where most rims are. */
@@ -327,12 +330,12 @@ bool plane_round_is_supported(plane_round_fitter *f)
     bound(f);
     if (is_end) return true; /* of its cylinders' radius; the cells decide, of which many show these */
     const double now = residual_now(f), own = residual_of(f), noise = (double)f->s->noise;
-    const double more = (double)PLANE_ROUND_MORE * noise;
+    const double more = (double)MORE * noise;
     if (f->round.is_touching)
         return own < TOUCH_WORSE * now + more && own < TOUCH_NOISES * noise && is_told_by_rims(f);
     const bool is_sharp = sharpness(f, own) > SHARP;
     return f->round.radius < PLANE_ROUND_LARGEST * f->length &&
-           own < (is_sharp ? SHARP_WORSE : (double)PLANE_ROUND_WORSE) * now + more &&
+           own < (is_sharp ? SHARP_WORSE : (double)WORSE) * now + more &&
            (is_sharp || (f->round.is_fixed && plane_round_rims(f) > MOSTLY_RIGHT));
 }
 

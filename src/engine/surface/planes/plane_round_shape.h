@@ -4,11 +4,6 @@
 
 #include "surface/planes/plane_round_fit.h"
 
-/* Residuals of a round surface may be so much larger than those of the many small surfaces of the views, and larger by
- * so many noises. */
-#define PLANE_ROUND_WORSE 1.2f
-#define PLANE_ROUND_MORE 0.3f
-
 /* False: memory is exhausted. The caller frees it in either case. */
 bool plane_round_fitter_make(plane_round_fitter *f, const plane_round_places *places);
 void plane_round_fitter_free(plane_round_fitter *f);
@@ -24,7 +19,8 @@ void plane_round_straighten(plane_round_fitter *f);
 bool plane_round_is_loose(const plane_round_fitter *f);
 /* False if the photos already say that a surface is somewhere else. */
 bool plane_round_is_likely(plane_round_fitter *f);
-/* Fits f->round to the shading and gives it its box. True if the photos support it. */
+/* Fits f->round and gives it its box: to the shading, or to rims alone where it touches two walls and the shading tells
+ * no place. A ball between cylinders stays as it is. True if the photos support it. */
 bool plane_round_is_supported(plane_round_fitter *f);
 
 #endif

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_WALLS 12   /* the largest planes */
 #define MOST_TASKS 64   /* pairs of walls, each with a direction */
 #define FACING 0.999    /* cosine of the angle between walls that face each other */
 #define ALONG_WALL 0.03 /* radians, between a wall and the axis */
@@ -169,25 +168,6 @@ static bool between(const plane_fit *a, const plane_fit *b, const double axis[3]
     return true;
 }
 
-/* Fills the numbers of the largest planes, by area and views, and returns how many. */
-static size_t find_walls(const plane_round_places *s, size_t walls[MOST_WALLS + 1])
-{
-    double sizes[MOST_WALLS + 1];
-    size_t n = 0;
-    for (size_t i = 0; i < s->n_planes; i++) {
-        const double size = plane_round_weight(&s->planes[i]);
-        size_t at = n;
-        for (; at > 0 && sizes[at - 1] < size; at--) {
-            sizes[at] = sizes[at - 1];
-            walls[at] = walls[at - 1];
-        }
-        sizes[at] = size;
-        walls[at] = i;
-        n += n < MOST_WALLS;
-    }
-    return n;
-}
-
 static bool is_tried(const plane_round_places *s, uint32_t number)
 {
     for (uint32_t i = 0; i < number; i++)
@@ -197,13 +177,11 @@ static bool is_tried(const plane_round_places *s, uint32_t number)
 
 static int find_tasks(const plane_round_places *s, task tasks[MOST_TASKS])
 {
-    size_t walls[MOST_WALLS + 1];
-    const size_t n_walls = find_walls(s, walls);
     int n = 0;
-    for (size_t i = 0; i < n_walls; i++)
-        for (size_t k = 0; k < i; k++)
+    for (uint32_t i = 0; i < s->n_walls; i++)
+        for (uint32_t k = 0; k < i; k++)
             for (uint32_t j = 0; j < s->n_axes && n < MOST_TASKS; j++)
-                n += !is_tried(s, j) && between(&s->planes[walls[i]].fit, &s->planes[walls[k]].fit,
+                n += !is_tried(s, j) && between(&s->planes[s->walls[i]].fit, &s->planes[s->walls[k]].fit,
                                                 s->axes[j].direction, &tasks[n]);
     return n;
 }

@@ -244,20 +244,20 @@ static splat_status choose_all(finder *f, splat_error *error)
     return choose_part(f, 1, error);
 }
 
-static splat_status choose_round(finder *f, size_t number, plane_work *work, splat_error *error)
+static splat_status choose_known(finder *f, size_t number, plane_work *work, splat_error *error)
 {
     (void)work;
     return plane_known_choose(f->shade, f->planes, f->n_planes, &f->rounds, f->noise, (uint32_t)number, error);
 }
 
-/* Round surfaces take what they explain. */
+/* Finds round surfaces. Then these and the planes take the cells that they explain. */
 static splat_status look_for_rounds(finder *f, splat_error *error)
 {
     const plane_shade shade = {f->maps, f->views};
     f->shade = &shade;
     SPLAT_TRY(plane_rounds_find(&shade, f->planes, f->n_planes, f->noise, f->options->seed, f->threads, &f->rounds,
                                 error));
-    return for_views(f, choose_round, error);
+    return for_views(f, choose_known, error);
 }
 
 /* ---------------------------------------------------------------- what the first planes say of the others */
