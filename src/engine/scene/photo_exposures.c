@@ -1,6 +1,6 @@
 /* The spread of the photos' exposures: log2 of the brightness of point p in photo k is x_p + e_k, fitted by medians to
- * all photos whose picture contains the point. Something hides the point in some of them, which medians do not mind: it
- * gives an exposure that explains little (docs/method.md 8.1). */
+ * all photos in which no point is much nearer at its place. Something hides the point in some of these, too, which
+ * medians do not mind (docs/method.md 8.1). */
 #include "splatsmith/scene.h"
 
 #include "base/select.h"
@@ -14,14 +14,18 @@
 #define MOST_POINTS 4000
 #define MOST_PHOTOS 200
 #define LEAST_POINTS 50     /* of a photo */
-#define LEAST_PHOTOS 10     /* with fewer photos nothing can be said */
+#define LEAST_PHOTOS 5      /* with fewer photos nothing can be said */
 #define POINT_PHOTOS 3      /* in which a point lies, so that it says something */
 #define SWEEPS 6
+#define CELL_POINTS 4        /* points to a cell of a picture, if all lay in it */
+#define MOST_CELL_POINTS 100000
+#define HIDDEN 1.1          /* times the depth of the nearest point in the cell: a point behind may be hidden */
 #define DARKEST 10          /* levels: darker pixels are noise */
 #define BRIGHTEST 250       /* brighter pixels are cut off */
-#define LEAST_DEVIATION 0.1  /* stops of display values */
+#define LEAST_DEVIATION 0.03 /* stops of display values: less is not worth a gain */
+#define FEW_DEVIATION 0.8    /* over the number of photos: few that see the same tell their exposures badly */
 #define LEAST_ERRORS 3
-#define LEAST_EXPLAINED 0.2
+#define LEAST_EXPLAINED 0.06
 
 typedef struct fit {
     splat_scene *scene;
@@ -31,6 +35,8 @@ typedef struct fit {
     double *points;   /* [n_points] x; NAN: in too few photos */
     uint8_t *is_used; /* [n_photos] */
     float *scratch;   /* [n_photos + n_points] */
+    size_t cells, stride_all; /* along the sides of a picture; from a point that hides others to the next */
+    float *nearest;   /* [cells^2] */
 } fit;
 
 /* The mean of 3 x 3 pixels, as log2; NAN at the ends of the range and at the border. */
@@ -48,6 +54,27 @@ static float brightness_at(const uint8_t *rgb, const splat_camera *camera, const
     return most >= BRIGHTEST || sum < 27 * DARKEST ? NAN : log2f((float)sum / 27);
 }
 
+/* The cell of a place of the picture; false: it lies outside. */
+static bool cell_of(const fit *f, const splat_camera *camera, const double place[3], size_t *cell)
+{
+    if (!(place[0] >= 0 && place[1] >= 0 && place[0] < camera->width && place[1] < camera->height)) return false;
+    *cell = (size_t)(place[1] / camera->height * f->cells) * f->cells + (size_t)(place[0] / camera->width * f->cells);
+    return true;
+}
+
+/* The depth of the nearest point in each cell of a picture: what is farther may be hidden. */
+static void find_nearest(fit *f, const splat_camera *camera)
+{
+    const splat_dataset *dataset = &f->scene->dataset;
+    double place[3];
+    size_t cell;
+    for (size_t i = 0; i < f->cells * f->cells; i++) f->nearest[i] = INFINITY;
+    for (size_t p = 0; p < dataset->n_points; p += f->stride_all)
+        if (splat_dataset_place_point(camera, dataset->points[p].position, 0, place) &&
+            cell_of(f, camera, place, &cell))
+            f->nearest[cell] = fminf(f->nearest[cell], (float)place[2]);
+}
+
 static splat_status look(fit *f, size_t k, splat_error *error)
 {
     const splat_dataset *dataset = &f->scene->dataset;
@@ -55,10 +82,14 @@ static splat_status look(fit *f, size_t k, splat_error *error)
     const splat_camera *camera = &dataset->views[index].camera;
     const uint8_t *rgb;
     SPLAT_TRY(splat_image_cache_acquire(f->scene->cache, index, &rgb, error));
+    find_nearest(f, camera);
     for (size_t p = 0; p < f->n_points; p++) {
         double place[3];
+        size_t cell;
         const bool is_ahead = splat_dataset_place_point(camera, dataset->points[p * f->stride].position, 0, place);
-        f->values[k * f->n_points + p] = is_ahead ? brightness_at(rgb, camera, place) : NAN;
+        const bool is_first = is_ahead && cell_of(f, camera, place, &cell) &&
+                              place[2] < HIDDEN * (double)f->nearest[cell];
+        f->values[k * f->n_points + p] = is_first ? brightness_at(rgb, camera, place) : NAN;
     }
     splat_image_cache_release(f->scene->cache, index);
     return SPLAT_OK;
@@ -141,9 +172,25 @@ static double mean_residual(const fit *f, double *error)
     return n_used > 0 ? sum / n_used : 0;
 }
 
+/* The deviation of independent exposures, by what the photos before and after a photo do not foretell: its median, as
+ * things hide what few photos see. What is hidden changes along a path of the camera, and so does the light that a
+ * video's camera adapts to: neighbours share both. */
+static double deviation(const fit *f)
+{
+    double before = 0, middle = 0;
+    size_t n_used = 0, n = 0;
+    for (size_t k = 0; k < f->n_photos; k++) {
+        if (!f->is_used[k]) continue;
+        if (n_used++ >= 2) f->scratch[n++] = (float)fabs(middle - 0.5 * (before + f->photos[k]));
+        before = middle;
+        middle = f->photos[k];
+    }
+    return n ? median(f->scratch, n) / (0.6745 * sqrt(1.5)) : 0; /* of a normal deviation, and of three exposures */
+}
+
 static void solve(fit *f, splat_exposure_spread *b)
 {
-    double unused, squares = 0;
+    double unused;
     for (size_t k = 0; k < f->n_photos; k++) f->is_used[k] = true;
     fit_points(f);
     const double before = mean_residual(f, &unused);
@@ -152,14 +199,12 @@ static void solve(fit *f, splat_exposure_spread *b)
         fit_points(f);
     }
     const double after = mean_residual(f, &b->error);
-    for (size_t k = 0; k < f->n_photos; k++) {
-        b->n_photos += f->is_used[k];
-        if (f->is_used[k]) squares += f->photos[k] * f->photos[k];
-    }
-    b->deviation = b->n_photos ? sqrt(squares / (double)b->n_photos) : 0;
+    for (size_t k = 0; k < f->n_photos; k++) b->n_photos += f->is_used[k];
+    b->deviation = deviation(f);
     b->explained = before > 0 && after < before ? 1 - after / before : 0;
     b->differs = b->n_photos >= LEAST_PHOTOS && b->deviation > LEAST_DEVIATION &&
-                 b->deviation > LEAST_ERRORS * b->error && b->explained > LEAST_EXPLAINED;
+                 b->deviation > FEW_DEVIATION / (double)b->n_photos && b->deviation > LEAST_ERRORS * b->error &&
+                 b->explained > LEAST_EXPLAINED;
 }
 
 splat_status splat_scene_measure_exposures(splat_scene *scene, splat_exposure_spread *spread, splat_error *error)
@@ -171,12 +216,15 @@ splat_status splat_scene_measure_exposures(splat_scene *scene, splat_exposure_sp
     f.n_photos = dataset->n_train / f.photo_stride;
     f.stride = (dataset->n_points + MOST_POINTS - 1) / MOST_POINTS;
     f.n_points = dataset->n_points / f.stride;
+    f.stride_all = dataset->n_points / MOST_CELL_POINTS + 1;
+    f.cells = (size_t)sqrt((double)(dataset->n_points / f.stride_all) / CELL_POINTS) + 1;
+    f.nearest = malloc(f.cells * f.cells * sizeof *f.nearest);
     f.values = malloc(f.n_photos * f.n_points * sizeof *f.values);
     f.photos = calloc(f.n_photos, sizeof *f.photos);
     f.points = calloc(f.n_points, sizeof *f.points);
     f.is_used = calloc(f.n_photos, 1);
     f.scratch = malloc((f.n_photos + f.n_points) * sizeof *f.scratch);
-    splat_status status = f.values && f.photos && f.points && f.is_used && f.scratch
+    splat_status status = f.values && f.photos && f.points && f.is_used && f.scratch && f.nearest
                               ? look_at_all(&f, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the brightness of %zu points",
                                            f.n_points);
@@ -186,5 +234,6 @@ splat_status splat_scene_measure_exposures(splat_scene *scene, splat_exposure_sp
     free(f.points);
     free(f.is_used);
     free(f.scratch);
+    free(f.nearest);
     return status;
 }
