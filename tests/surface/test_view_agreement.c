@@ -102,6 +102,38 @@ static void what_one_view_sees_is_dropped(void **state)
     }
 }
 
+/* Left: what agrees by chance. Right: a surface with gaps. Before the left: a rod that agrees, a pixel of a plane. */
+static void spots_are_dropped(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_truth(W, H);
+    splat_view_map *view = &maps.views[0];
+    const size_t fitted = 30 * W + 20;
+    uint32_t random = 1;
+    for (size_t i = 0; i < W * H; i++) {
+        const size_t x = i % W;
+        random = random * 1664525u + 1013904223u;
+        const bool is_sure = (random >> 24) < (x < W / 2 ? 102 : 205); /* 40 and 80 % */
+        view->depth[i] = x == 40 ? 1 : 2;
+        view->state[i] = is_sure || x == 40 ? SPLAT_PIXEL_AGREED : SPLAT_PIXEL_SILENT;
+        view->alpha[i] = 200;
+    }
+    view->state[fitted] = SPLAT_PIXEL_FITTED;
+    splat_view_maps_drop_spots(&maps, 2);
+    size_t n_left = 0, n_right = 0;
+    for (size_t i = 0; i < W * H; i++) {
+        const size_t x = i % W;
+        const bool is_sure = view->state[i] >= SPLAT_PIXEL_AGREED;
+        if (x == 40 || i == fitted) assert_true(is_sure && view->depth[i] > 0);
+        n_left += x < W / 2 - 4 && x != 40 && i != fitted && is_sure;
+        n_right += x >= W / 2 + 4 && is_sure;
+        if (view->depth[i] == 0) assert_true(view->alpha[i] == 255 && view->state[i] == SPLAT_PIXEL_SILENT);
+    }
+    print_message("%zu of about 3600 spots stay, %zu of about 7300 pixels of a surface\n", n_left, n_right);
+    assert_true(n_left < 100 && n_right > 6900);
+    splat_view_maps_free(&maps);
+}
+
 /* AGREED is what agreement says, is asked again, and other states stay. */
 static void pixels_that_agree_are_marked(void **state)
 {
@@ -411,7 +443,7 @@ static void a_device_agrees_with_the_host(void **state)
     enum { SLOT = W * H * 12, BESIDE = W * H + (1 << 18) * sizeof(splat_agreement) };
     static const size_t device_bytes[] = {4 * (BESIDE + 11 * SLOT), (size_t)1 << 30, 4 * (BESIDE + 3 * SLOT)};
     splat_mesh_extract_options o = usual_options();
-    splat_view_maps maps[2] = {make_truth(W, H), make_truth(W, H)};
+    splat_view_maps maps[2] = {make_truth(W, H)};
     splat_surface_agreed agreed[2];
     splat_backend *backend;
     splat_error error;
@@ -420,6 +452,7 @@ static void a_device_agrees_with_the_host(void **state)
     for (int c = 0; c < 3; c++) {
         must(splat_backend_cpu_create(2, NULL, &backend, &error), &error);
         backend->device_bytes = device_bytes[c];
+        maps[1] = make_truth(W, H);
         splat_surface_points device = agree_on(&maps[1], backend, &o, 5000, 2, &agreed[1]);
         assert_int_equal(backend->memory.device.reserved, 0);
         assert_int_equal(backend->memory.device.peak_reserved > SLOT, c < 2);
@@ -431,11 +464,13 @@ static void a_device_agrees_with_the_host(void **state)
         assert_memory_equal(device.weights, host.weights, 4 * host.n);
         assert_memory_equal(device.colors, host.colors, 4 * host.n);
         splat_surface_points_free(&device);
-        for (size_t v = 0; v < maps[1].n; v++) {
+        for (size_t v = 0; v < maps[1].n; v++)
             assert_memory_equal(maps[1].views[v].state, maps[0].views[v].state, W * H);
-            memset(maps[1].views[v].state, 0, W * H);
-        }
+        splat_view_maps_free(&maps[1]);
     }
+    maps[1] = make_truth(W, H);
+    splat_view_maps_mark_agreed(&maps[1], 2);
+    splat_view_maps_drop_spots(&maps[1], 2);
     splat_view_maps_mark_agreed(&maps[1], 2);
     for (size_t v = 0; v < maps[1].n; v++)
         assert_memory_equal(maps[1].views[v].state, maps[0].views[v].state, W * H);
@@ -493,9 +528,9 @@ static void few_points_have_larger_cells(void **state)
 static void threads_do_not_change_a_point(void **state)
 {
     (void)state;
-    splat_view_maps maps = make_truth(W, H);
+    splat_view_maps maps[2] = {make_truth(W, H), make_truth(W, H)};
     splat_surface_agreed agreed;
-    splat_surface_points a = agree(&maps, 8000, 1, &agreed), b = agree(&maps, 8000, 3, &agreed);
+    splat_surface_points a = agree(&maps[0], 8000, 1, &agreed), b = agree(&maps[1], 8000, 3, &agreed);
     assert_int_equal(a.n, b.n);
     assert_memory_equal(a.positions, b.positions, 12 * a.n);
     assert_memory_equal(a.normals, b.normals, 12 * a.n);
@@ -504,7 +539,7 @@ static void threads_do_not_change_a_point(void **state)
     assert_memory_equal(a.sizes, b.sizes, 4 * a.n);
     splat_surface_points_free(&a);
     splat_surface_points_free(&b);
-    splat_view_maps_free(&maps);
+    for (int k = 0; k < 2; k++) splat_view_maps_free(&maps[k]);
 }
 
 /* Pixels that are asked about together, whatever their step and number, answer as each does alone. */
@@ -535,6 +570,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_truth_is_kept),
+        cmocka_unit_test(spots_are_dropped),
         cmocka_unit_test(pixels_that_agree_are_marked), cmocka_unit_test(what_one_view_sees_is_dropped),
         cmocka_unit_test(a_twentieth_is_looked_through),
         cmocka_unit_test(floaters_of_a_few_views_are_outvoted),

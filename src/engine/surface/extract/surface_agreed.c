@@ -185,13 +185,34 @@ static splat_status make_sightings(const judge *j, splat_surface_points *points,
     return points->sightings ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare views");
 }
 
+/* Marks the pixels of all views, and drops those that agree by chance. */
+static splat_status mark_all(judge *j, splat_backend *backend, splat_error *error)
+{
+    splat_status status = SPLAT_OK;
+    splat_agree_views_open(&j->views, backend, j->maps, PIECE, j->threads);
+    for (size_t v = 0; v < j->maps->n && status == SPLAT_OK; v++) {
+        splat_view_map *map = &j->maps->views[v];
+        const size_t n_pixels = map->n_neighbors ? splat_camera_pixels(&map->camera) : 0, most = PIECE * j->step;
+        status = splat_surface_go_on(j->options, "comparing views", 0.5 * (double)v / (double)j->maps->n, error);
+        for (size_t first = 0, n; first < n_pixels && status == SPLAT_OK; first += n) {
+            n = n_pixels - first < most ? n_pixels - first : most;
+            status = splat_agree_views_ask(&j->views, v, first, n, n, 0, j->verdicts, j->agreements, error);
+            if (status == SPLAT_OK) splat_view_map_mark(map, first, n, j->verdicts, j->threads);
+        }
+    }
+    splat_agree_views_close(&j->views);
+    if (status == SPLAT_OK) splat_view_maps_drop_spots(j->maps, j->threads);
+    return status;
+}
+
 static splat_status judge_all(judge *j, splat_surface_points *points, splat_error *error)
 {
     SPLAT_TRY(make_sightings(j, points, error));
     for (size_t v = 0; v < j->maps->n; v++) {
         const size_t n_pixels = splat_camera_pixels(&j->maps->views[v].camera), phase = v % j->step;
         const size_t sighting_step = count_pixels(j->maps, v, phase, j->step) / SIGHTINGS + 1;
-        SPLAT_TRY(splat_surface_go_on(j->options, "comparing views", (double)v / (double)j->maps->n, error));
+        const double part = 0.5 + 0.5 * (double)v / (double)j->maps->n;
+        SPLAT_TRY(splat_surface_go_on(j->options, "comparing views", part, error));
         for (size_t first = 0, n, n_asked; first < n_pixels; first += n) {
             n = n_pixels - first < PIECE * j->step ? n_pixels - first : PIECE * j->step;
             SPLAT_TRY(judge_pixels(j, v, first, n, phase, &n_asked, error));
@@ -219,7 +240,6 @@ static splat_status collect(judge *j, size_t n_pixels, splat_surface_points *poi
     splat_point_cells cells;
     double smallest;
     *cell = 0;
-    SPLAT_TRY(make_room(j, error));
     SPLAT_TRY(find_smallest(j, n_pixels, &smallest, error));
     SPLAT_TRY(splat_point_cells_init(&cells, smallest > 0 ? smallest : 1, points->capacity, j->threads, error));
     j->cells = &cells;
@@ -239,9 +259,11 @@ splat_status splat_surface_agree(splat_view_maps *maps, splat_backend *backend,
     for (size_t v = 0; v < maps->n; v++) n_pixels += splat_camera_pixels(&maps->views[v].camera);
     size_t step = n_pixels / PER_POINT / (points->capacity ? points->capacity : 1);
     judge j = {.maps = maps, .options = options, .threads = threads, .step = step > 1 ? step : 1};
-    double cell;
+    double cell = 0;
+    splat_status status = make_room(&j, error);
+    if (status == SPLAT_OK) status = mark_all(&j, backend, error);
     splat_agree_views_open(&j.views, backend, maps, PIECE, threads);
-    splat_status status = collect(&j, n_pixels, points, &cell, error);
+    if (status == SPLAT_OK) status = collect(&j, n_pixels, points, &cell, error);
     *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, j.tally.n_vague, cell};
     splat_agree_views_close(&j.views);
     free(j.samples);

@@ -28,9 +28,10 @@ typedef struct splat_surface_agreed {
  * whose depth the views do not determine to 3 %, and what lies outside of the options' box, makes no point. A pixel on
  * a plane, or on a smooth or round surface, makes one unless a view looks through it, with half the weight of one view
  * where none agrees. Of more than 16 pixels for each point that there is room for, every second, third ... is asked.
- * Marks the pixels of all views as splat_view_maps_mark_agreed does. The backend compares the views, where it has room
- * for them, with the bits of the host; NULL: the host does. Does not depend on threads. Errors: MEMORY, STOPPED, those
- * of the backend. */
+ * Marks the pixels of all views as splat_view_maps_mark_agreed does, without the depth of spots that agree by chance
+ * (splat_view_maps_drop_spots), which the maps lose. The backend compares the views, where it has room for them, with
+ * the bits of the host; NULL: the host does. Does not depend on threads. Errors: MEMORY, STOPPED, those of the
+ * backend. */
 splat_status splat_surface_agree(splat_view_maps *maps, splat_backend *backend,
                                  const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
                                  splat_surface_agreed *agreed, splat_error *error);

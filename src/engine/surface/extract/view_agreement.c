@@ -4,6 +4,13 @@
 #include "math/camera.h"
 #include "surface/extract/agree_views.h"
 
+#include <math.h>
+
+#define REACH 3          /* steps to both sides around a pixel */
+#define STEPS 120        /* along the longer side of a picture */
+#define SAME_DEPTH 0.1f  /* of the depth: the same surface */
+#define LEAST_SURE 0.6f  /* of the pixels around, with depth */
+
 void splat_view_agreements(const splat_view_maps *maps, size_t v, size_t first, size_t step, size_t n,
                            splat_agreement *agreements, uint8_t *verdicts)
 {
@@ -41,4 +48,46 @@ void splat_view_maps_mark_agreed(splat_view_maps *maps, int threads)
             for (size_t i = 0; i < n_asked; i++) mark(&map->state[first + i], verdicts[i]);
         }
     }
+}
+
+/* True if too few pixels around an AGREED one agree. */
+static bool is_spot(const splat_view_map *map, int x, int y)
+{
+    const int width = map->camera.width, height = map->camera.height;
+    const int longer = width > height ? width : height, step = longer > STEPS ? longer / STEPS : 1;
+    const float z = map->depth[(size_t)y * (size_t)width + (size_t)x];
+    int n = 0, n_sure = 0;
+    for (int v = y - REACH * step; v <= y + REACH * step; v += step)
+        for (int u = x - REACH * step; u <= x + REACH * step; u += step) {
+            if (u < 0 || v < 0 || u >= width || v >= height) continue;
+            const size_t pixel = (size_t)v * (size_t)width + (size_t)u;
+            if (!(map->depth[pixel] > 0) || fabsf(map->depth[pixel] - z) > SAME_DEPTH * z) continue;
+            n++;
+            n_sure += map->state[pixel] >= SPLAT_PIXEL_AGREED;
+        }
+    return (float)n_sure < LEAST_SURE * (float)n;
+}
+
+/* DROPPED while others of the view still ask. */
+#define DROPPED (SPLAT_PIXEL_AGREED + 128)
+
+static void drop_spots(splat_view_map *map)
+{
+    const int width = map->camera.width;
+    const size_t n = splat_camera_pixels(&map->camera);
+    for (size_t i = 0; i < n; i++)
+        if (map->state[i] == SPLAT_PIXEL_AGREED && is_spot(map, (int)(i % (size_t)width), (int)(i / (size_t)width)))
+            map->state[i] = DROPPED; /* still above AGREED */
+    for (size_t i = 0; i < n; i++) {
+        if (map->state[i] != DROPPED) continue;
+        map->state[i] = SPLAT_PIXEL_SILENT;
+        map->depth[i] = 0;
+        map->alpha[i] = 255; /* not seen through */
+    }
+}
+
+void splat_view_maps_drop_spots(splat_view_maps *maps, int threads)
+{
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
+    for (size_t v = 0; v < maps->n; v++) drop_spots(&maps->views[v]);
 }
