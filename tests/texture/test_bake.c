@@ -51,8 +51,8 @@ static void sharpness_and_gradients_are_known(void **state)
         board[i] = (float)((i + i / 8) % 2);
         step[i] = i % 8 < 4 ? 0 : 1;
     }
-    assert_true(splat_bake_sharpness(ramp, 8, 8) < 1e-12);
-    assert_float_equal(splat_bake_sharpness(board, 8, 8), 16, 1e-9); /* the Laplacian is 4 or -4 */
+    assert_true(splat_bake_sharpness(ramp, 8, 8, 1) < 1e-12);
+    assert_float_equal(splat_bake_sharpness(board, 8, 8, 2), 16, 1e-9); /* the Laplacian is 4 or -4 */
     assert_float_equal(splat_bake_gradient(step, 8, 8, 3, 4), 1, 1e-6);
     assert_float_equal(splat_bake_gradient(step, 8, 8, 1, 4), 0, 1e-6);
     assert_float_equal(splat_bake_gradient(ramp, 8, 8, 4, 4), 0.25 * 8 * hypot(0.01, 0.03), 1e-5);

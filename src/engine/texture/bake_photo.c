@@ -17,18 +17,34 @@ void splat_bake_luma(const uint8_t *rgb, size_t n, int threads, float *luma)
     for (size_t i = 0; i < n; i++) luma[i] = splat_luma(rgb + 3 * i);
 }
 
-double splat_bake_sharpness(const float *luma, int width, int height)
+/* Sums of the Laplacian and of its square over rows first .. last - 1. */
+static void sum_laplacians(const float *luma, int width, int first, int last, double sums[2])
 {
-    double sum = 0, squares = 0;
-    size_t w = (size_t)width, n = 0;
-    for (int y = 1; y < height - 1; y++)
-        for (int x = 1; x < width - 1; x++, n++) {
+    const size_t w = (size_t)width;
+    for (int y = first; y < last; y++)
+        for (int x = 1; x < width - 1; x++) {
             const float *p = luma + (size_t)y * w + (size_t)x;
-            double value = (double)(p[1] + p[-1] + p[w] + *(p - w) - 4 * p[0]);
-            sum += value;
-            squares += value * value;
+            const double value = (double)(p[1] + p[-1] + p[w] + *(p - w) - 4 * p[0]);
+            sums[0] += value;
+            sums[1] += value * value;
         }
-    return n ? fmax(squares / (double)n - sum / (double)n * (sum / (double)n), 0) : 0;
+}
+
+double splat_bake_sharpness(const float *luma, int width, int height, int threads)
+{
+    enum { N_PARTS = 64 }; /* whatever the threads: the sums are the same */
+    const int n_rows = height - 2;
+    double sums[N_PARTS][2] = {{0}}, sum = 0, squares = 0;
+    if (width < 3 || height < 3) return 0;
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (int i = 0; i < N_PARTS; i++)
+        sum_laplacians(luma, width, 1 + n_rows * i / N_PARTS, 1 + n_rows * (i + 1) / N_PARTS, sums[i]);
+    for (int i = 0; i < N_PARTS; i++) {
+        sum += sums[i][0];
+        squares += sums[i][1];
+    }
+    const double n = (double)n_rows * (double)(width - 2);
+    return fmax(squares / n - sum / n * (sum / n), 0);
 }
 
 float splat_bake_gradient(const float *luma, int width, int height, int x, int y)

@@ -7,7 +7,7 @@
 /* (299 r + 587 g + 114 b) / 1000, in [0, 1]. */
 void splat_bake_luma(const uint8_t *rgb, size_t n, int threads, float *luma);
 /* Variance of the 4-neighbour Laplacian; 0 without inner pixels. The same for any number of threads. */
-double splat_bake_sharpness(const float *luma, int width, int height);
+double splat_bake_sharpness(const float *luma, int width, int height, int threads);
 /* |Sobel| of a pixel over 4, border pixels as their neighbours inside: 1 is a step from black to white. */
 float splat_bake_gradient(const float *luma, int width, int height, int x, int y);
 /* The smaller levels after the photo: means of 2 x 2 pixels. Returns how many levels there are. */

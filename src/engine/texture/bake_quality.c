@@ -38,12 +38,14 @@ void splat_bake_offer(splat_bake_candidate list[SPLAT_TEXTURE_CANDIDATES], const
     if (at < SPLAT_TEXTURE_CANDIDATES) list[at] = *candidate;
 }
 
-static void sum_pixels(const splat_camera *c, const splat_bake_room *room, face_sum *sums)
+/* Of the faces with number % n_parts == part: each thread reads all pixels, and the sums of a face have one order. */
+static void sum_pixels(const splat_camera *c, const splat_bake_room *room, uint32_t part, uint32_t n_parts,
+                       face_sum *sums)
 {
     for (int y = 0; y < c->height; y++)
         for (int x = 0; x < c->width; x++) {
             size_t i = (size_t)y * (size_t)c->width + (size_t)x;
-            if (!room->faces[i] || !room->front[i]) continue;
+            if (!room->faces[i] || room->faces[i] % n_parts != part || !room->front[i]) continue;
             face_sum *sum = &sums[room->faces[i] - 1];
             sum->gradient += splat_bake_gradient(room->luma, c->width, c->height, x, y);
             sum->feather += (float)room->feather[i] * (1.0f / 255);
@@ -102,24 +104,26 @@ static void peek(const splat_bake_room *room, const splat_camera *c, const face_
     sum->n = 1;
 }
 
-/* Offers the view to the faces that it sees. */
+/* Offers the view to the faces that it sees. The sums are zero afterwards: all threads clear them, as 16 bytes and more
+ * for each of a million faces take longer than a view's pixels. */
 static void offer_view(splat_bake *bake, const splat_bake_room *room, size_t number, face_sum *sums)
 {
     const splat_mesh *mesh = bake->mesh;
     const splat_camera *c = splat_bake_camera(bake, number);
 #pragma omp parallel for schedule(static) num_threads(bake->context->threads)
     for (size_t f = 0; f < mesh->n_faces; f++) {
-        face_sum *sum = &sums[f];
+        face_sum sum = sums[f];
         face_look look = look_at(mesh, c, f);
+        if (sum.n) sums[f] = (face_sum){0};
         if (!(look.cosine > TEXTURE_LEAST_COSINE)) continue;
-        bool between = sum->n == 0;
-        if (between) peek(room, c, &look, sum);
-        if (sum->n == 0) continue;
-        float n = (float)sum->n, pixels = between ? look.pixels : n;
+        bool between = sum.n == 0;
+        if (between) peek(room, c, &look, &sum);
+        if (sum.n == 0) continue;
+        float n = (float)sum.n, pixels = between ? look.pixels : n;
         splat_bake_candidate candidate = {.view = (uint16_t)number};
-        float feather = fmaxf(sum->feather / n, LEAST_FEATHER);
-        candidate.quality = splat_texture_weight_code(feather * pixels * (sum->gradient / n + FLOOR_GRADIENT));
-        for (int k = 0; k < 3; k++) candidate.rgb[k] = (uint8_t)(sum->rgb[k] / n + 0.5f);
+        float feather = fmaxf(sum.feather / n, LEAST_FEATHER);
+        candidate.quality = splat_texture_weight_code(feather * pixels * (sum.gradient / n + FLOOR_GRADIENT));
+        for (int k = 0; k < 3; k++) candidate.rgb[k] = (uint8_t)(sum.rgb[k] / n + 0.5f);
         splat_bake_offer(bake->candidates + SPLAT_TEXTURE_CANDIDATES * f, &candidate);
         bake->densities[f] = fmaxf(bake->densities[f], look.density);
     }
@@ -156,9 +160,10 @@ static splat_status look_through(splat_bake *bake, splat_bake_room *room, face_s
         SPLAT_TRY(splat_bake_draw(bake, v, room, NULL, error));
         SPLAT_TRY(splat_bake_read_photo(bake, v, room, error));
         splat_bake_luma(room->photo, splat_camera_pixels(c), threads, room->luma);
-        bake->views[v].sharpness = (float)splat_bake_sharpness(room->luma, c->width, c->height);
-        memset(sums, 0, bake->mesh->n_faces * sizeof *sums);
-        sum_pixels(c, room, sums);
+        bake->views[v].sharpness = (float)splat_bake_sharpness(room->luma, c->width, c->height, threads);
+#pragma omp parallel for schedule(static) num_threads(threads)
+        for (int part = 0; part < threads; part++)
+            sum_pixels(c, room, (uint32_t)part, (uint32_t)threads, sums);
         offer_view(bake, room, v, sums);
     }
     return level_sharpness(bake, error);
@@ -173,7 +178,7 @@ splat_status splat_bake_quality(splat_bake *bake, splat_bake_room *room, splat_e
     for (size_t i = 0; i < SPLAT_TEXTURE_CANDIDATES * n; i++)
         bake->candidates[i] = (splat_bake_candidate){.view = SPLAT_TEXTURE_NO_VIEW};
     memset(bake->densities, 0, n * sizeof *bake->densities);
-    face_sum *sums = malloc(n * sizeof *sums);
+    face_sum *sums = calloc(n + 1, sizeof *sums);
     if (!sums) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a mesh of %zu faces", n);
     splat_status status = look_through(bake, room, sums, error);
     free(sums);
