@@ -38,7 +38,7 @@ void splat_bake_offer(splat_bake_candidate list[SPLAT_TEXTURE_CANDIDATES], const
     if (at < SPLAT_TEXTURE_CANDIDATES) list[at] = *candidate;
 }
 
-/* Of the faces with number % n_parts == part: each thread reads all pixels, and the sums of a face have one order. */
+/* Adds the pixels of faces with number % n_parts == part: each thread reads all, and a face's sums have one order. */
 static void sum_pixels(const splat_camera *c, const splat_bake_room *room, uint32_t part, uint32_t n_parts,
                        face_sum *sums)
 {
