@@ -50,7 +50,7 @@ law engine/measure base math io scene model backend ops mesh distributed train r
 law engine/run base math io scene model backend ops distributed train report measure
 law engine/surface base math io scene model backend ops mesh train
 law program/capture base math io
-law program/sample base math io scene
+law program/sample base math io scene mesh
 law program/bench base math io scene model backend ops train report measure run
 law program/viewer base math io scene model backend ops mesh train
 law program/line base io mesh train measure bench

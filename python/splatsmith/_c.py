@@ -415,6 +415,7 @@ class SampleScene(IntEnum):
     ROOM2 = 6
     GLOSSY = 7
     WHEEL = 8
+    TABLE = 9
 
 
 class SampleDistortion(IntEnum):
@@ -1150,6 +1151,7 @@ splat_sample_options._fields_ = [
     ("distortion", c_int),
     ("n_blobs", c_int),
     ("exposure_spread", c_float),
+    ("things", c_char_p),
     ("tracks", c_bool),
     ("depths", c_bool),
 ]

@@ -263,6 +263,7 @@ class SampleOptions(TypedDict, total=False):
     distortion: Union[str, _c.SampleDistortion]
     n_blobs: int
     exposure_spread: float
+    things: PathLike
     tracks: bool
     depths: bool
 

@@ -181,6 +181,81 @@ static void test_sky(void **state)
     }
 }
 
+/* ---------------------------------------------------------------- things of the user's */
+
+/* A box of 2 x 1 x 3 with a red top (+z) and grey sides, off the origin. */
+static void write_box(const char *path)
+{
+    static const uint32_t faces[12][3] = {{0, 2, 1}, {1, 2, 3}, {4, 5, 6}, {5, 7, 6}, {0, 1, 4}, {1, 5, 4},
+                                          {2, 6, 3}, {3, 6, 7}, {0, 4, 2}, {2, 4, 6}, {1, 3, 5}, {3, 7, 5}};
+    splat_mesh mesh = {0};
+    splat_error error;
+    for (int k = 0; k < 8; k++) {
+        const float place[3] = {5 + (k & 1 ? 2.0f : 0), -7 + (k & 2 ? 1.0f : 0), 1 + (k & 4 ? 3.0f : 0)};
+        const uint8_t red[4] = {200, 10, 10, 255}, grey[4] = {120, 120, 120, 255};
+        if (k == 0) ASSERT_OK(splat_mesh_require_colors(&mesh, &error));
+        ASSERT_OK(splat_mesh_add_vertex(&mesh, place, k & 4 ? red : grey, &error));
+    }
+    for (int f = 0; f < 12; f++)
+        ASSERT_OK(splat_mesh_add_face(&mesh, faces[f][0], faces[f][1], faces[f][2], &error));
+    ASSERT_OK(splat_mesh_write(path, &mesh, &error));
+    splat_mesh_free(&mesh);
+}
+
+/* Boxes stand on the table, red side up, 0.9 high, apart from each other; the same for any number of threads. */
+static void test_table(void **state)
+{
+    (void)state;
+    write_box("box.ply");
+    splat_sample_options options = small_scene(SPLAT_SAMPLE_SCENE_TABLE, 4);
+    options.things = "box.ply,box.ply,box.ply";
+    fixture_sample("one", &options, 1);
+    fixture_sample("three", &options, 3);
+    assert_true(is_same_file("one", "three", "ground_truth.ply"));
+    assert_true(is_same_file("one", "three", "images/image_003.jpg"));
+    splat_sample_things things;
+    splat_parts parts = {0};
+    splat_error error;
+    ASSERT_OK(splat_sample_things_open(options.things, 2, &things, &error));
+    assert_int_equal(things.n, 3);
+    parts.things = &things;
+    splat_sample_design_init(&parts, options.scene, 4);
+    int n_things = 0, n_red = 0;
+    for (int i = 0; i < parts.n; i++) {
+        const splat_part *a = &parts.items[i];
+        if (a->shape != SPLAT_PART_MESH) continue;
+        n_things++;
+        assert_float_equal(a->thing->height, 0.9, 1e-6); /* of 2 x 1 x 3 */
+        assert_float_equal(splat_sample_thing_area(a->thing), 22 * 0.09, 1e-5);
+        for (int j = 0; j < i; j++)
+            if (parts.items[j].shape == SPLAT_PART_MESH)
+                assert_true(hypot(a->center.x - parts.items[j].center.x, a->center.z - parts.items[j].center.z) >
+                            2 * a->thing->radius);
+        splat_parts_hit hit;
+        splat_vec3 from = {a->center.x, -5, a->center.z};
+        assert_true(splat_parts_trace(&parts, from, splat_vec3_make(0, 1, 0), &hit));
+        assert_float_equal(hit.position.y, -0.9, 1e-6);
+        assert_float_equal(hit.normal.y, -1, 1e-6);
+        splat_vec3 color = splat_parts_shade(&parts, &hit, splat_vec3_make(0, 1, 0), 0, 1);
+        n_red += color.x > 5 * color.y;
+    }
+    assert_int_equal(n_things, 3);
+    assert_int_equal(n_red, 3);
+    splat_parts_release(&parts);
+    splat_sample_things_free(&things);
+    options.things = NULL;
+    assert_int_equal(splat_sample_scene_write("none", &options, 1, &error), SPLAT_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "name their meshes"));
+    options.things = "box.ply,absent.obj";
+    assert_true(splat_sample_scene_write("none", &options, 1, &error) != SPLAT_OK);
+    assert_non_null(strstr(error.file, "absent.obj"));
+    options = small_scene(SPLAT_SAMPLE_SCENE_ROOM, 0);
+    options.things = "box.ply";
+    assert_int_equal(splat_sample_scene_write("none", &options, 1, &error), SPLAT_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "table"));
+    assert_false(splat_path_exists("none"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +263,7 @@ int main(void)
         cmocka_unit_test(test_truth),
         cmocka_unit_test(test_rays),
         cmocka_unit_test(test_sky),
+        cmocka_unit_test(test_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "sample/sample_room.h"
 #include "sample/sample_room2.h"
 #include "sample/sample_street.h"
+#include "sample/sample_table.h"
 #include "sample/sample_wheel.h"
 
 static const struct {
@@ -22,6 +23,7 @@ static const struct {
     [SPLAT_SAMPLE_SCENE_ROOM2] = {splat_sample_room2_init, splat_sample_room2_camera},
     [SPLAT_SAMPLE_SCENE_GLOSSY] = {splat_sample_glossy_init, splat_sample_glossy_camera},
     [SPLAT_SAMPLE_SCENE_WHEEL] = {splat_sample_wheel_init, splat_sample_wheel_camera},
+    [SPLAT_SAMPLE_SCENE_TABLE] = {splat_sample_table_init, splat_sample_table_camera},
 };
 
 bool splat_sample_is_photographic(splat_sample_scene scene)

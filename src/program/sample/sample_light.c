@@ -97,6 +97,7 @@ static splat_vec3 surface_color(const splat_parts *parts, const splat_parts_hit 
     case SPLAT_PAINT_CELLS: return cells(parts->noise, paint, p);
     case SPLAT_PAINT_PLANKS: return planks(parts->noise, paint, p);
     case SPLAT_PAINT_POSTER: return poster(parts->noise, part, p);
+    case SPLAT_PAINT_THING: return splat_sample_thing_color(part->thing, p);
     default: return paint->colors[0];
     }
 }

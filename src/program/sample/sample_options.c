@@ -28,8 +28,15 @@ splat_status splat_sample_options_set(splat_sample_options *options, const char 
 void splat_sample_options_choose(splat_sample_options *options, splat_sample_scene scene)
 {
     const bool is_basic = scene == SPLAT_SAMPLE_SCENE_BASIC;
-#define SPLAT_OPTION(field, kind, start, other, range)                                                                 \
-    if ((start) != (other)) options->field = is_basic ? (start) : (other);
+#define CHOOSE(field, start, other) if ((start) != (other)) options->field = is_basic ? (start) : (other);
+#define CHOOSE_INT CHOOSE
+#define CHOOSE_U64 CHOOSE
+#define CHOOSE_REAL CHOOSE
+#define CHOOSE_FLAG CHOOSE
+#define CHOOSE_SAMPLE_SCENE CHOOSE
+#define CHOOSE_SAMPLE_DISTORTION CHOOSE
+#define CHOOSE_FILE(field, start, other) /* a text is the caller's */
+#define SPLAT_OPTION(field, kind, start, other, range) CHOOSE_##kind(field, start, other)
 #include "splatsmith/sample_options.def"
     options->scene = scene;
 }
@@ -40,5 +47,7 @@ splat_status splat_sample_options_check(const splat_sample_options *o, splat_err
     if (o->scene && o->n_cameras < 3)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "n_cameras of the sample is %d; 3 to 999 are possible",
                           o->n_cameras);
+    if (o->things && o->things[0] && o->scene != SPLAT_SAMPLE_SCENE_TABLE)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`things` stand on the scene table, and this sample is another");
     return SPLAT_OK;
 }

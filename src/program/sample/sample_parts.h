@@ -39,6 +39,7 @@ typedef struct splat_parts {
     splat_dark_wall walls[SPLAT_PARTS_MAX_WALLS]; /* the same, for rooms of any form */
     int n_walls;
     splat_sky sky;       /* out of doors, at infinity */
+    const splat_sample_things *things; /* of the world `table`, borrowed */
     double backdrop;     /* radius of a painted ball around everything; 0: none */
     uint8_t noise[512];
 } splat_parts;

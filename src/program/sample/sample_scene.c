@@ -423,6 +423,7 @@ static void set_lens(splat_sample_work *s)
 static void set_up(splat_sample_work *s)
 {
     const splat_sample_options *options = s->options;
+    s->parts.things = &s->things;
     if (options->scene)
         splat_sample_design_init(&s->parts, options->scene, options->seed);
     else
@@ -445,17 +446,22 @@ splat_status splat_sample_scene_write(const char *folder, const splat_sample_opt
     SPLAT_TRY(check_folder(folder, error));
     bool folder_was_there = splat_path_exists(folder);
     splat_sample_work s = {.options = options, .threads = threads > 0 ? threads : 1};
+    splat_status status = SPLAT_OK;
     s.cameras = malloc((size_t)options->n_cameras * sizeof *s.cameras);
     if (!s.cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sample's cameras");
-    set_up(&s);
-    splat_status status = s.parts.lacks_memory
-                              ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the world of the sample")
-                              : write_all(&s, folder, error);
+    if (options->scene == SPLAT_SAMPLE_SCENE_TABLE)
+        status = splat_sample_things_open(options->things, s.threads, &s.things, error);
+    if (status == SPLAT_OK) set_up(&s);
+    if (status == SPLAT_OK)
+        status = s.parts.lacks_memory
+                     ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the world of the sample")
+                     : write_all(&s, folder, error);
     if (status != SPLAT_OK && folder_was_there)
         remove_written(folder);
     else if (status != SPLAT_OK)
         splat_folder_delete(folder, NULL);
     splat_parts_release(&s.parts);
+    splat_sample_things_free(&s.things);
     free(s.cameras);
     return status;
 }

@@ -20,6 +20,8 @@ double splat_part_bound_squared(const splat_part *part)
     switch (part->shape) {
     case SPLAT_PART_BALL: return part->radius * part->radius;
     case SPLAT_PART_DOME: return part->radius * part->radius;
+    case SPLAT_PART_MESH:
+        return part->thing->radius * part->thing->radius + part->thing->height * part->thing->height;
     case SPLAT_PART_TORUS: return wide * wide;
     case SPLAT_PART_PATCH:
     case SPLAT_PART_CYLINDER: return part->radius * part->radius + part->half.y * part->half.y;
@@ -122,6 +124,13 @@ static double hit_curved(const splat_part *part, splat_vec3 p, splat_vec3 d)
     return t > nearest && is_on(part, splat_vec3_along(p, d, t)) ? t : no_hit;
 }
 
+/* From `nearest` on: a ray may begin on the surface. */
+static double hit_thing(const splat_part *part, splat_vec3 p, splat_vec3 d, double limit)
+{
+    double t = splat_sample_thing_hit(part->thing, splat_vec3_along(p, d, nearest), d, limit) + nearest;
+    return t < limit ? t : no_hit;
+}
+
 double splat_part_hit(const splat_part *part, splat_vec3 origin, splat_vec3 direction, double limit)
 {
     splat_vec3 offset = splat_vec3_sub(origin, part->center);
@@ -138,6 +147,7 @@ double splat_part_hit(const splat_part *part, splat_vec3 origin, splat_vec3 dire
     case SPLAT_PART_TRIANGLE: t = hit_triangle(part, p, d); break;
     case SPLAT_PART_PATCH:
     case SPLAT_PART_DOME: t = hit_curved(part, p, d); break;
+    case SPLAT_PART_MESH: t = hit_thing(part, p, d, limit); break;
     default: t = hit_torus(part, p, d);
     }
     return t < limit ? t : no_hit;
@@ -159,6 +169,7 @@ splat_vec3 splat_part_normal(const splat_part *part, splat_vec3 p)
     case SPLAT_PART_DOME: return splat_vec3_scale(p, part->is_hollow ? -1 : 1);
     case SPLAT_PART_BOX: return box_normal(part->half, p);
     case SPLAT_PART_BALL: return p;
+    case SPLAT_PART_MESH: return splat_sample_thing_normal(part->thing, p);
     case SPLAT_PART_CYLINDER: {
         double side = part->radius - sqrt(p.x * p.x + p.z * p.z), end = part->half.y - fabs(p.y);
         return fabs(end) < fabs(side) ? splat_vec3_make(0, p.y < 0 ? -1 : 1, 0) : splat_vec3_make(p.x, 0, p.z);
@@ -183,6 +194,7 @@ double splat_part_area(const splat_part *part)
     case SPLAT_PART_TRIANGLE: return 2 * h.x * h.z;
     case SPLAT_PART_PATCH: return 4 * part->angle * part->radius * h.y;
     case SPLAT_PART_DOME: return 2 * part->angle * part->radius * (part->radius - h.y);
+    case SPLAT_PART_MESH: return splat_sample_thing_area(part->thing);
     default: return 4 * pi * pi * (part->radius + part->tube) * part->tube; /* of the proposals */
     }
 }
@@ -238,6 +250,7 @@ bool splat_part_point(const splat_part *part, const double uniform[3], splat_vec
         break;
     case SPLAT_PART_PATCH:
     case SPLAT_PART_DOME: p = curved_point(part, u, v); break;
+    case SPLAT_PART_MESH: p = splat_sample_thing_point(part->thing, uniform); break;
     default: /* uniform in both angles; kept in proportion to the distance from the axis */
         r = part->radius + part->tube * cos(2 * pi * v);
         p = splat_vec3_make(r * cos(angle), part->tube * sin(2 * pi * v), r * sin(angle));

@@ -2,6 +2,7 @@
 #ifndef SPLAT_SCENE_SAMPLE_SHAPES_H
 #define SPLAT_SCENE_SAMPLE_SHAPES_H
 
+#include "sample/sample_thing.h"
 #include "sample/sample_vec.h"
 
 #include <stdbool.h>
@@ -14,7 +15,8 @@ typedef enum splat_part_shape {
     SPLAT_PART_TORUS,     /* radius of the ring around local y, tube */
     SPLAT_PART_TRIANGLE,  /* base from -half.x to half.x at z = -half.z, tip at (tip, half.z); seen from +y alone */
     SPLAT_PART_PATCH,     /* part of a cylinder's side: radius, half.y, up to `angle` from local x; one-sided */
-    SPLAT_PART_DOME       /* part of a ball: radius, y >= half.y, up to `angle` from local x; one-sided */
+    SPLAT_PART_DOME,      /* part of a ball: radius, y >= half.y, up to `angle` from local x; one-sided */
+    SPLAT_PART_MESH       /* thing; seen from both sides */
 } splat_part_shape;
 
 /* The property `subset` of the truth. */
@@ -34,7 +36,8 @@ typedef enum splat_paint_pattern {
     SPLAT_PAINT_BANDS,   /* along local y, bent by noise */
     SPLAT_PAINT_CELLS,   /* cubes of colour with dark joints */
     SPLAT_PAINT_PLANKS,  /* along local x */
-    SPLAT_PAINT_POSTER   /* a picture over local x and y */
+    SPLAT_PAINT_POSTER,  /* a picture over local x and y */
+    SPLAT_PAINT_THING    /* the colours of the part's thing */
 } splat_paint_pattern;
 
 typedef struct splat_paint {
@@ -53,6 +56,7 @@ typedef struct splat_part {
     splat_vec3 center, axes[3]; /* rows: local x, y, z */
     splat_vec3 half;
     double radius, tube;
+    const splat_sample_thing *thing; /* borrowed */
     double angle, tip;          /* angle: half of the range, radians */
     bool is_hollow;             /* patches and domes: seen from inside */
     double rarity;              /* above 0: one of so many points of a surface lies here; SPLAT_PART_FAR is so large */

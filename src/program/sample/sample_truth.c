@@ -335,6 +335,20 @@ static void add_curved(writer *w, const splat_part *part)
         add_face(w, tip, row + i + (part->is_hollow ? 0 : 1), row + i + (part->is_hollow ? 1 : 0));
 }
 
+static void add_thing(writer *w, const splat_part *part)
+{
+    const splat_mesh *mesh = &part->thing->mesh;
+    const size_t first = w->n_vertices;
+    for (size_t i = 0; i < mesh->n_vertices; i++) {
+        const float *p = mesh->vertices + 3 * i;
+        add_vertex(w, part, splat_vec3_make((double)p[0], (double)p[1], (double)p[2]));
+    }
+    for (size_t f = 0; f < mesh->n_faces; f++) {
+        const uint32_t *corners = mesh->faces + 3 * f;
+        add_face(w, first + corners[0], first + corners[1], first + corners[2]);
+    }
+}
+
 static void add_parts(writer *w, const splat_parts *parts)
 {
     w->n_vertices = w->n_faces = 0;
@@ -348,6 +362,7 @@ static void add_parts(writer *w, const splat_parts *parts)
         case SPLAT_PART_TRIANGLE: add_triangle(w, part); break;
         case SPLAT_PART_PATCH:
         case SPLAT_PART_DOME: add_curved(w, part); break;
+        case SPLAT_PART_MESH: add_thing(w, part); break;
         default: add_torus(w, part);
         }
     }

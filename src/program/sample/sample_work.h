@@ -12,6 +12,7 @@
 typedef struct splat_sample_work {
     const splat_sample_options *options;
     splat_sample_world world;     /* world of the scene `basic` */
+    splat_sample_things things;   /* of the scene `table` */
     splat_parts parts;            /* worlds of the other scenes; parts.n is 0 in `basic` */
     splat_sample_camera *cameras; /* [options->n_cameras] */
     splat_lens lens;              /* lens of all pictures, also a pinhole */

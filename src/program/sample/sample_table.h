@@ -1,0 +1,12 @@
+/* The world `table`: things of the user's on a table. */
+#ifndef SPLAT_SCENE_SAMPLE_TABLE_H
+#define SPLAT_SCENE_SAMPLE_TABLE_H
+
+#include "sample/sample_camera.h"
+#include "sample/sample_parts.h"
+
+/* parts->things are the things; the rest is made new. */
+void splat_sample_table_init(splat_parts *parts, uint64_t seed);
+void splat_sample_table_camera(uint64_t seed, int index, int n, splat_sample_camera *camera);
+
+#endif
