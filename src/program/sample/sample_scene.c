@@ -420,9 +420,11 @@ static void set_lens(splat_sample_work *s)
     for (int i = 0; i < options->n_cameras; i++) s->cameras[i].lens = lens;
 }
 
-static void set_up(splat_sample_work *s)
+static splat_status set_up(splat_sample_work *s, splat_error *error)
 {
     const splat_sample_options *options = s->options;
+    if (options->scene == SPLAT_SAMPLE_SCENE_TABLE)
+        SPLAT_TRY(splat_sample_things_open(options->things, s->threads, &s->things, error));
     s->parts.things = &s->things;
     if (options->scene)
         splat_sample_design_init(&s->parts, options->scene, options->seed);
@@ -437,6 +439,8 @@ static void set_up(splat_sample_work *s)
             *camera = splat_sample_basic_camera(options, i);
     }
     set_lens(s);
+    return s->parts.lacks_memory ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the world of the sample")
+                                 : SPLAT_OK;
 }
 
 splat_status splat_sample_scene_write(const char *folder, const splat_sample_options *options, int threads,
@@ -446,16 +450,10 @@ splat_status splat_sample_scene_write(const char *folder, const splat_sample_opt
     SPLAT_TRY(check_folder(folder, error));
     bool folder_was_there = splat_path_exists(folder);
     splat_sample_work s = {.options = options, .threads = threads > 0 ? threads : 1};
-    splat_status status = SPLAT_OK;
     s.cameras = malloc((size_t)options->n_cameras * sizeof *s.cameras);
     if (!s.cameras) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sample's cameras");
-    if (options->scene == SPLAT_SAMPLE_SCENE_TABLE)
-        status = splat_sample_things_open(options->things, s.threads, &s.things, error);
-    if (status == SPLAT_OK) set_up(&s);
-    if (status == SPLAT_OK)
-        status = s.parts.lacks_memory
-                     ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the world of the sample")
-                     : write_all(&s, folder, error);
+    splat_status status = set_up(&s, error);
+    if (status == SPLAT_OK) status = write_all(&s, folder, error);
     if (status != SPLAT_OK && folder_was_there)
         remove_written(folder);
     else if (status != SPLAT_OK)

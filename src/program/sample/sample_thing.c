@@ -1,4 +1,4 @@
-/* Meshes as things of a scene: made upright and small, asked by rays, drawn from by area. */
+/* Meshes as things of a scene: reading, the hits of rays, colours, and random points. */
 #include "sample/sample_thing.h"
 
 #include "base/file.h"
@@ -18,7 +18,7 @@ static splat_vec3 vertex(const splat_mesh *mesh, size_t face, int corner)
 
 /* ---------------------------------------------------------------- reading */
 
-/* The file's upwards to -y. */
+/* Turns the direction that is up in the file to -y. */
 static void stand_up(splat_mesh *mesh, bool is_y_up)
 {
     for (size_t i = 0; i < mesh->n_vertices; i++) {
@@ -29,32 +29,21 @@ static void stand_up(splat_mesh *mesh, bool is_y_up)
     }
 }
 
-static void measure_box(const splat_mesh *mesh, double low[3], double high[3])
-{
-    for (int k = 0; k < 3; k++) {
-        low[k] = INFINITY;
-        high[k] = -INFINITY;
-        for (size_t i = 0; i < mesh->n_vertices; i++) {
-            low[k] = fmin(low[k], (double)mesh->vertices[3 * i + (size_t)k]);
-            high[k] = fmax(high[k], (double)mesh->vertices[3 * i + (size_t)k]);
-        }
-    }
-}
-
 static double longest_side(const splat_mesh *mesh)
 {
-    double low[3], high[3];
-    measure_box(mesh, low, high);
-    return fmax(high[0] - low[0], fmax(high[1] - low[1], high[2] - low[2]));
+    float low[3], high[3];
+    splat_mesh_bounds(mesh, low, high);
+    return (double)fmaxf(high[0] - low[0], fmaxf(high[1] - low[1], high[2] - low[2]));
 }
 
-/* To its place, and smaller. */
+/* Moves the lowest point to y = 0 and the middle of the box above the origin, and scales the mesh. */
 static void place(splat_sample_thing *thing, double scale)
 {
     splat_mesh *mesh = &thing->mesh;
-    double low[3], high[3];
-    measure_box(mesh, low, high);
-    const double from[3] = {0.5 * (low[0] + high[0]), high[1], 0.5 * (low[2] + high[2])};
+    float low[3], high[3];
+    splat_mesh_bounds(mesh, low, high);
+    const double from[3] = {0.5 * ((double)low[0] + (double)high[0]), (double)high[1],
+                            0.5 * ((double)low[2] + (double)high[2])};
     for (size_t i = 0; i < mesh->n_vertices; i++) {
         float *p = mesh->vertices + 3 * i;
         for (int k = 0; k < 3; k++) p[k] = (float)(scale * ((double)p[k] - from[k]));
@@ -71,25 +60,19 @@ static splat_status prepare(splat_sample_thing *thing, int threads, splat_error 
     thing->areas = malloc((mesh->n_faces + 1) * sizeof *thing->areas);
     if (!thing->areas) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu faces", mesh->n_faces);
     double sum = 0;
-    for (size_t f = 0; f < mesh->n_faces; f++) {
-        const splat_vec3 a = vertex(mesh, f, 0), b = splat_vec3_sub(vertex(mesh, f, 1), a),
-                         c = splat_vec3_sub(vertex(mesh, f, 2), a), n = splat_vec3_cross(b, c);
-        sum += 0.5 * sqrt(splat_vec3_dot(n, n));
-        thing->areas[f] = sum;
-    }
+    for (size_t f = 0; f < mesh->n_faces; f++) thing->areas[f] = sum += splat_mesh_face_area(mesh, f);
     return SPLAT_OK;
 }
 
 static splat_status read_thing(const char *path, splat_sample_thing *thing, splat_error *error)
 {
-    const char *dot = strrchr(splat_basename(path), '.');
     if (!path[0])
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`things` names no mesh before or after a comma");
     SPLAT_TRY(splat_mesh_read(path, &thing->mesh, error));
     if (thing->mesh.n_faces == 0 || !(longest_side(&thing->mesh) > 0))
         return splat_fail_at(error, SPLAT_ERROR_ARGUMENT, path, SPLAT_NO_OFFSET,
                              "a thing of the sample is a mesh with faces, and this file has none");
-    stand_up(&thing->mesh, dot && strcmp(dot, ".glb") == 0);
+    stand_up(&thing->mesh, splat_name_ends_with(path, ".glb"));
     return SPLAT_OK;
 }
 
@@ -150,10 +133,9 @@ static size_t nearest_face(const splat_sample_thing *thing, splat_vec3 at)
 
 splat_vec3 splat_sample_thing_normal(const splat_sample_thing *thing, splat_vec3 at)
 {
-    const size_t face = nearest_face(thing, at);
-    const splat_vec3 a = vertex(&thing->mesh, face, 0);
-    return splat_vec3_cross(splat_vec3_sub(vertex(&thing->mesh, face, 1), a),
-                            splat_vec3_sub(vertex(&thing->mesh, face, 2), a));
+    double cross[3];
+    splat_mesh_face_cross(&thing->mesh, nearest_face(thing, at), cross);
+    return splat_vec3_make(cross[0], cross[1], cross[2]);
 }
 
 /* Barycentric coordinates of a place on a face. */

@@ -31,7 +31,7 @@ double splat_sample_thing_hit(const splat_sample_thing *thing, splat_vec3 origin
 /* Normal (of any length) and display colour, 0 to 1, of the face nearest to a place of the surface. */
 splat_vec3 splat_sample_thing_normal(const splat_sample_thing *thing, splat_vec3 place);
 splat_vec3 splat_sample_thing_color(const splat_sample_thing *thing, splat_vec3 place);
-/* Surface, and a place on it, uniform by area, from three numbers in (0, 1). */
+/* The area of the surface; and a place on it from three random numbers in (0, 1), uniform by area. */
 double splat_sample_thing_area(const splat_sample_thing *thing);
 splat_vec3 splat_sample_thing_point(const splat_sample_thing *thing, const double uniform[3]);
 
