@@ -4,23 +4,22 @@
 #include "sample/sample_build.h"
 
 static const double pi = 3.14159265358979323846;
-static const double half_side = 3; /* of the table: wider than what cameras see of it from above */
+static const double half_side = 3; /* of the table, unless the things need more */
 
-/* A free place for a thing, as near to the middle as it can be: along a spiral (Vogel 1979) that begins anywhere. */
-static splat_vec3 find_place(const splat_parts *parts, int n_before, double radius, double turn)
+/* The first free place for a thing on a spiral from the middle outwards (Vogel 1979), turned by `turn`. All parts are
+ * things. */
+static splat_vec3 find_place(const splat_parts *parts, double radius, double turn)
 {
-    splat_vec3 at = {0, 0, 0};
-    for (int k = 0; k < 4000; k++) {
+    for (int k = 0;; k++) {
         const double r = 0.03 * sqrt(k), angle = turn + 2.39996322972865332 * k;
+        const splat_vec3 at = splat_vec3_make(r * cos(angle), 0, r * sin(angle));
         bool is_free = true;
-        at = splat_vec3_make(r * cos(angle), 0, r * sin(angle));
-        for (int i = n_before; i < parts->n && is_free; i++) {
+        for (int i = 0; i < parts->n && is_free; i++) {
             const splat_part *other = &parts->items[i];
             is_free = hypot(at.x - other->center.x, at.z - other->center.z) > radius + other->thing->radius + 0.03;
         }
-        if (is_free) break;
+        if (is_free) return at;
     }
-    return at;
 }
 
 void splat_sample_table_init(splat_parts *parts, uint64_t seed)
@@ -35,19 +34,20 @@ void splat_sample_table_init(splat_parts *parts, uint64_t seed)
     const bool is_plain = seed % 2 == 1;
     const splat_paint paint = is_plain ? splat_build_plain(&b, hue, 0.1, bright)
                                        : splat_build_pattern(&b, SPLAT_PAINT_CLOUDS, 3, hue, 0.2, bright);
-    splat_build_face(&b, is_plain ? SPLAT_PART_PLAIN : SPLAT_PART_TEXTURED, splat_vec3_make(0, 0, 0),
-                     splat_vec3_make(0, -1, 0), splat_vec3_make(1, 0, 0), half_side, half_side, paint);
-    const int n_before = parts->n;
+    double half = half_side;
     for (size_t i = 0; i < things->n; i++) {
         const double turn = splat_build_between(&b, 0, 2 * pi), start = splat_build_between(&b, 0, 2 * pi);
         splat_part part = {.shape = SPLAT_PART_MESH, .kind = SPLAT_PART_TEXTURED, .thing = &things->items[i]};
         part.paint.pattern = SPLAT_PAINT_THING;
-        part.center = find_place(parts, n_before, part.thing->radius, start);
+        part.center = find_place(parts, part.thing->radius, start);
+        half = fmax(half, hypot(part.center.x, part.center.z) + part.thing->radius);
         part.axes[0] = splat_vec3_make(cos(turn), 0, sin(turn));
         part.axes[1] = splat_vec3_make(0, 1, 0);
         part.axes[2] = splat_vec3_make(-sin(turn), 0, cos(turn));
         splat_parts_add(parts, part);
     }
+    splat_build_face(&b, is_plain ? SPLAT_PART_PLAIN : SPLAT_PART_TEXTURED, splat_vec3_make(0, 0, 0),
+                     splat_vec3_make(0, -1, 0), splat_vec3_make(1, 0, 0), half, half, paint);
     const double angle = splat_build_between(&b, 0, 2 * pi);
     parts->lights[parts->n_lights++] =
         (splat_light){.place = splat_vec3_normalize(splat_vec3_make(0.6 * cos(angle), -1, 0.6 * sin(angle))),
