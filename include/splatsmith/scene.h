@@ -121,7 +121,7 @@ splat_status splat_scene_read_photo(splat_scene *scene, size_t index, uint8_t *r
 /* How differently the training photos were exposed, by the brightness of the scene's points (docs/method.md 8.1). */
 typedef struct splat_exposure_spread {
     size_t n_photos;  /* photos with enough points; 0: nothing is known */
-    double deviation; /* of exposures, less what photos before and after share; stops of display values */
+    double deviation; /* of the exposures from those of the photos before and after; stops of display values */
     double error;     /* mean standard error of an exposure, the same */
     double explained; /* share of the points' differences between photos that exposures explain, 0 to 1 */
     bool differs;     /* the exposures differ so much that a training should find them (`exposure`) */

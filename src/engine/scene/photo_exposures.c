@@ -17,8 +17,8 @@
 #define LEAST_PHOTOS 5      /* with fewer photos nothing can be said */
 #define POINT_PHOTOS 3      /* in which a point lies, so that it says something */
 #define SWEEPS 6
-#define CELL_POINTS 4        /* points to a cell of a picture, if all lay in it */
-#define MOST_CELL_POINTS 100000
+#define CELL_POINTS 4       /* points to a cell, if the picture contained all points */
+#define MOST_CELL_POINTS 100000 /* that hide others */
 #define HIDDEN 1.1          /* times the depth of the nearest point in the cell: a point behind may be hidden */
 #define DARKEST 10          /* levels: darker pixels are noise */
 #define BRIGHTEST 250       /* brighter pixels are cut off */
@@ -35,8 +35,9 @@ typedef struct fit {
     double *points;   /* [n_points] x; NAN: in too few photos */
     uint8_t *is_used; /* [n_photos] */
     float *scratch;   /* [n_photos + n_points] */
-    size_t cells, stride_all; /* along the sides of a picture; from a point that hides others to the next */
-    float *nearest;   /* [cells^2] */
+    size_t cells;     /* along each side of a picture */
+    size_t nearest_stride; /* every so many points are tried as the nearest of a cell */
+    float *nearest;   /* [cells][cells] depth */
 } fit;
 
 /* The mean of 3 x 3 pixels, as log2; NAN at the ends of the range and at the border. */
@@ -62,14 +63,14 @@ static bool cell_of(const fit *f, const splat_camera *camera, const double place
     return true;
 }
 
-/* The depth of the nearest point in each cell of a picture: what is farther may be hidden. */
+/* Finds the depth of the nearest point in each cell of a picture: this point may hide those behind it. */
 static void find_nearest(fit *f, const splat_camera *camera)
 {
     const splat_dataset *dataset = &f->scene->dataset;
     double place[3];
     size_t cell;
     for (size_t i = 0; i < f->cells * f->cells; i++) f->nearest[i] = INFINITY;
-    for (size_t p = 0; p < dataset->n_points; p += f->stride_all)
+    for (size_t p = 0; p < dataset->n_points; p += f->nearest_stride)
         if (splat_dataset_place_point(camera, dataset->points[p].position, 0, place) &&
             cell_of(f, camera, place, &cell))
             f->nearest[cell] = fminf(f->nearest[cell], (float)place[2]);
@@ -172,9 +173,10 @@ static double mean_residual(const fit *f, double *error)
     return n_used > 0 ? sum / n_used : 0;
 }
 
-/* The deviation of independent exposures, by what the photos before and after a photo do not foretell: its median, as
- * things hide what few photos see. What is hidden changes along a path of the camera, and so does the light that a
- * video's camera adapts to: neighbours share both. */
+/* The deviation of exposures that photos next to each other do not share: the median difference between an exposure and
+ * the mean of the exposures before and after it. Two effects change slowly along the path of a camera and hardly count:
+ * errors by hidden points, and the drift of a video's exposure. A few photos may have wrong exposures, because most of
+ * their points are hidden; the median ignores these photos. */
 static double deviation(const fit *f)
 {
     double before = 0, middle = 0;
@@ -216,8 +218,8 @@ splat_status splat_scene_measure_exposures(splat_scene *scene, splat_exposure_sp
     f.n_photos = dataset->n_train / f.photo_stride;
     f.stride = (dataset->n_points + MOST_POINTS - 1) / MOST_POINTS;
     f.n_points = dataset->n_points / f.stride;
-    f.stride_all = dataset->n_points / MOST_CELL_POINTS + 1;
-    f.cells = (size_t)sqrt((double)(dataset->n_points / f.stride_all) / CELL_POINTS) + 1;
+    f.nearest_stride = dataset->n_points / MOST_CELL_POINTS + 1;
+    f.cells = (size_t)sqrt((double)(dataset->n_points / f.nearest_stride) / CELL_POINTS) + 1;
     f.nearest = malloc(f.cells * f.cells * sizeof *f.nearest);
     f.values = malloc(f.n_photos * f.n_points * sizeof *f.values);
     f.photos = calloc(f.n_photos, sizeof *f.photos);

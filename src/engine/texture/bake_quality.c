@@ -104,8 +104,7 @@ static void peek(const splat_bake_room *room, const splat_camera *c, const face_
     sum->n = 1;
 }
 
-/* Offers the view to the faces that it sees. The sums are zero afterwards: all threads clear them, as 16 bytes and more
- * for each of a million faces take longer than a view's pixels. */
+/* Offers the view to the faces that it sees, and sets the sums to zero for the next view. */
 static void offer_view(splat_bake *bake, const splat_bake_room *room, size_t number, face_sum *sums)
 {
     const splat_mesh *mesh = bake->mesh;

@@ -68,7 +68,7 @@ static bool is_spot(const splat_view_map *map, int x, int y)
     return (float)n_sure < LEAST_SURE * (float)n;
 }
 
-/* DROPPED while others of the view still ask. */
+/* The state of a spot until all pixels of the view are judged: above AGREED, as the pixel counts for others. */
 #define DROPPED (SPLAT_PIXEL_AGREED + 128)
 
 static void drop_spots(splat_view_map *map)
@@ -77,12 +77,12 @@ static void drop_spots(splat_view_map *map)
     const size_t n = splat_camera_pixels(&map->camera);
     for (size_t i = 0; i < n; i++)
         if (map->state[i] == SPLAT_PIXEL_AGREED && is_spot(map, (int)(i % (size_t)width), (int)(i / (size_t)width)))
-            map->state[i] = DROPPED; /* still above AGREED */
+            map->state[i] = DROPPED;
     for (size_t i = 0; i < n; i++) {
         if (map->state[i] != DROPPED) continue;
         map->state[i] = SPLAT_PIXEL_SILENT;
         map->depth[i] = 0;
-        map->alpha[i] = 255; /* not seen through */
+        map->alpha[i] = 255; /* other views do not look through the pixel */
     }
 }
 

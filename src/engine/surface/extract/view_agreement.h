@@ -28,10 +28,10 @@ static inline bool splat_view_agreement(const splat_view_maps *maps, size_t view
 void splat_view_maps_mark_agreed(splat_view_maps *maps, int threads);
 /* The same of pixels first .. first + n - 1 of one view, from the verdicts of op agree. */
 void splat_view_map_mark(splat_view_map *map, size_t first, size_t n, const uint8_t *verdicts, int threads);
-/* Takes the depth from AGREED pixels, which become SILENT, of whose surroundings too few are more than SILENT: those at
- * i, j = -3 .. 3 times 1/120 of the longer side away and within a tenth of the depth, of which 60 % must be. What is
- * painted in the air before a background that few views see agrees by chance, in spots. Call it when all views are
- * marked. */
+/* Drops spots: pixels that agree by chance. Gaussians in the air before a background that few views see have such
+ * pixels. An AGREED pixel loses its depth and becomes SILENT if less than 60 % of the pixels around it are AGREED or
+ * more. The pixels around it are a grid of 7 x 7, 1/120 of the longer side apart; a pixel whose depth differs by a
+ * tenth or more does not count. All views must be marked before the call. */
 void splat_view_maps_drop_spots(splat_view_maps *maps, int threads);
 
 #endif
