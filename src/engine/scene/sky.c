@@ -7,10 +7,12 @@
 #include "math/dome.h"
 #include "scene/mask.h"
 #include "scene/photo.h"
+#include "scene/sky_bright.h"
 #include "scene/sky_colors.h"
 #include "scene/sky_dome.h"
 #include "scene/sky_photos.h"
 #include "scene/sky_regions.h"
+#include "scene/sky_rim.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -60,6 +62,7 @@ static void take_masks(sky_finder *f, splat_sky *sky)
         photo->mask = NULL;
     }
     sky->fit = f->fit;
+    sky->brightness = (double)f->brightness;
     sky->radius = f->radius;
 }
 
@@ -81,17 +84,19 @@ static splat_status take_colors(const sky_finder *f, splat_sky *sky, splat_error
 static splat_status find(splat_scene *scene, splat_sky *sky, splat_error *error)
 {
     sky_finder f = {.scene = scene, .n = scene->dataset.n_train, .threads = scene->context->threads};
-    bool is_cut_out = false;
+    bool is_cut_out = false, is_open = true;
     if (f.n == 0) return SPLAT_OK;
     SPLAT_TRY(has_alpha(scene, &is_cut_out, error));
     if (is_cut_out) return SPLAT_OK;
     place_cameras(&f);
     splat_status status = sky_photos_load(&f, error);
     if (status == SPLAT_OK) status = sky_dome_find(&f, error);
-    if (status == SPLAT_OK && f.fit > 0) {
+    if (status == SPLAT_OK && !(f.fit > 0)) status = sky_bright_find(&f, error);
+    if (status == SPLAT_OK && (f.fit > 0 || f.brightness > 0)) {
         status = sky_regions_find(&f, error);
-        if (status == SPLAT_OK) take_masks(&f, sky);
-        if (status == SPLAT_OK) status = take_colors(&f, sky, error);
+        if (status == SPLAT_OK && f.brightness > 0) status = sky_rim_check(&f, &is_open, error);
+        if (status == SPLAT_OK && is_open) take_masks(&f, sky);
+        if (status == SPLAT_OK && is_open) status = take_colors(&f, sky, error);
     }
     sky_photos_free(&f);
     free(f.dome);
@@ -166,6 +171,10 @@ static void report(const splat_scene *scene, const splat_sky *sky)
         splat_log(scene->context, SPLAT_LOG_NOTICE,
                   "sky: %.1f %% of the training photos, %s (%.0f %% of what is plain above the horizon)",
                   100 * sky->share, radius, 100 * sky->fit);
+    else if (sky->is_found && sky->brightness > 0)
+        splat_log(scene->context, SPLAT_LOG_NOTICE,
+                  "sky: %.1f %% of the training photos, %.1f times as bright as what is below (--sky none: no sky)",
+                  100 * sky->share, sky->brightness);
     else if (sky->is_found)
         splat_log(scene->context, SPLAT_LOG_NOTICE, "sky: %.1f %% of the training photos, by their masks",
                   100 * sky->share);

@@ -14,15 +14,18 @@
 #define LEAST_VOTERS 4u     /* photos that see a bin plain, so that they can tell */
 #define LEAST_SHARE 0.6f    /* of the photos that see the bin plain */
 #define LEAST_SPREAD 0.1    /* of the extent: between the cameras that share it */
-#define SAME 3.0f           /* levels */
 #define FULL 252            /* levels: the end of the range */
 #define DARKEST 24.0f       /* levels: a darker dome is no sky */
 #define ABOVE 0.1736        /* sine of 10 degrees */
 #define LEAST_FIT 0.45      /* of the plain pixels above that */
 #define LEAST_FITTED 0.6    /* with gains, which can give different walls one colour */
 #define LEAST_ABOVE 0.002   /* of all pixels: fewer say nothing */
+#define LEAST_PEAK 1.2      /* times the fit of the smallest radius, if colours may differ by more */
 #define LEAST_GAIN 0.02     /* of the fit, by a smaller radius or without gains */
 
+/* Levels between colours that count as equal: a vignette or haze needs more. */
+static const float sames[] = {3, 6};
+enum { N_SAMES = sizeof sames / sizeof *sames };
 static const double radii[] = {3, 4, 6, 10, 20, 0};
 enum { N_RADII = sizeof radii / sizeof *radii };
 
@@ -130,14 +133,14 @@ static sky_color mode_of(const sky_finder *f, const election *e, size_t bin)
     }
     for (size_t i = 0; i < n; i++) {
         size_t n_same = 0;
-        for (size_t j = 0; j < n; j++) n_same += difference(&colors[i], &colors[j]) <= SAME;
+        for (size_t j = 0; j < n; j++) n_same += difference(&colors[i], &colors[j]) <= f->same;
         if (n_same <= most) continue;
         most = n_same;
         best = i;
     }
     if (most < LEAST_PHOTOS || (float)most < LEAST_SHARE * (float)n) return mode;
     float light = 0;
-    for (size_t i = 0; i < n; i++) shares[i] = difference(&colors[best], &colors[i]) <= SAME;
+    for (size_t i = 0; i < n; i++) shares[i] = difference(&colors[best], &colors[i]) <= f->same;
     mode = mean_of(colors, shares, n);
     for (int k = 0; k < 3; k++) light = fmaxf(light, mode.rgb[k]);
     mode.is_known = light >= DARKEST && is_spread(f, e, voters, shares, n);
@@ -167,7 +170,7 @@ static double measure(const sky_finder *f, const election *e, double radius, con
                 const uint16_t bin = sky_bin_of(f, &photo->camera, pixel, radius);
                 if (e->n_voters[bin] < LEAST_VOTERS) continue;
                 n_above++;
-                n_fit += sky_color_fits(photo, photo->smooth + 3 * pixel, &dome[bin], SAME);
+                n_fit += sky_color_fits(photo, photo->smooth + 3 * pixel, &dome[bin], f->same);
             }
     }
     if ((double)n_above < LEAST_ABOVE * (double)n_all) return 0;
@@ -194,7 +197,7 @@ static sky_color color_beside(const sky_finder *f, const election *e, size_t bin
         colors[n] = color_of(&f->photos[v * e->step], vote->rgb);
         for (int k = 0; k < 4 && !fits[n]; k++) {
             const sky_color *next = &f->dome[next_bin(bin, k / 2, k % 2 ? 1 : -1)];
-            fits[n] = next->is_known && difference(&colors[n], next) <= SAME;
+            fits[n] = next->is_known && difference(&colors[n], next) <= f->same;
         }
         is_known = is_known || fits[n++];
     }
@@ -224,16 +227,18 @@ static void extend(sky_finder *f, const election *e, sky_color *found)
 
 static void choose_radius(sky_finder *f, const election *e, sky_color *dome)
 {
+    double fit = 0;
     f->fit = -1;
     for (int i = N_RADII - 1; i >= 0; i--) { /* of equal ones the largest */
         double radius = radii[i] * f->extent;
         collect(f, e, radius);
         decide(f, e, dome);
-        double fit = measure(f, e, radius, dome);
+        fit = measure(f, e, radius, dome);
         if (!(fit > f->fit + (f->fit < 0 ? 0 : LEAST_GAIN))) continue;
         f->fit = fit;
         f->radius = radius;
     }
+    if (f->same > sames[0] && f->fit < LEAST_PEAK * fit) f->fit = 0; /* of the smallest radius */
 }
 
 /* Photos as they are, then with gains that fit them to each other; those as they are if these fit less. */
@@ -274,7 +279,10 @@ splat_status sky_dome_find(sky_finder *f, splat_error *error)
     if (!f->dome || !e.votes || !e.n_voters || !found)
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the colours of directions");
     else
-        status = find(f, &e, found, error);
+        for (int i = 0; i < N_SAMES && status == SPLAT_OK && !(f->fit > 0); i++) {
+            f->same = sames[i];
+            status = find(f, &e, found, error);
+        }
     free(e.votes);
     free(e.n_voters);
     free(found);

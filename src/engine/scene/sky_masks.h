@@ -24,6 +24,7 @@ typedef struct splat_sky {
     splat_sky_mask *masks; /* [n], in the order of the training photos */
     bool is_found;         /* false: no photo shows sky, and the rest is 0 */
     double fit;            /* share of the plain pixels above the horizon that have the colour of their direction */
+    double brightness;     /* of a bright sky: its luma by that of what is below; 0: directions have a colour */
     double radius;         /* of the ball on which directions fit best, scene units; 0: infinity */
     double share;          /* of the pixels of all training photos */
     float *colors;         /* of splat_scene_find_sky_dome; NULL: not found yet, or nowhere */

@@ -1,4 +1,4 @@
-/* The search for the sky in work. Its steps: sky_photos.h, sky_dome.h, sky_regions.h. */
+/* The search for the sky in work. Its steps: sky_photos.h, sky_dome.h or sky_bright.h, sky_regions.h. */
 #ifndef SPLAT_SCENE_SKY_PARTS_H
 #define SPLAT_SCENE_SKY_PARTS_H
 
@@ -25,6 +25,7 @@ typedef struct sky_photo {
     uint16_t *bins;  /* [height][width] of the dome; NULL before sky_dome_look */
     uint8_t *mask;   /* [height][width] 1: sky; NULL before sky_regions_find */
     float gain[3];   /* brightness of the photo, 1 on average */
+    float sky_level; /* of the sky that sky_bright_find has found */
 } sky_photo;
 
 /* A colour with its channels that are at the end of their range, where it cannot be divided by gains. */
@@ -51,7 +52,9 @@ typedef struct sky_finder {
     double radius;        /* of the dome, 0: infinity */
     sky_color *dome;      /* [SKY_BINS] where several photos share a colour */
     uint8_t *is_sky;      /* [SKY_BINS] after sky_regions_find: bins of regions that are sky */
-    double fit;
+    float same;           /* levels: difference of colours that count as equal */
+    double fit;           /* of the dome, 0: none */
+    float brightness;     /* of the sky that sky_bright_find has found, by that of what is below; 0: none */
 } sky_finder;
 
 #endif

@@ -3,6 +3,7 @@
 
 #include "math/camera.h"
 #include "scene/sky_bins.h"
+#include "scene/sky_bright.h"
 #include "scene/sky_dome.h"
 
 #include <math.h>
@@ -12,15 +13,17 @@
 #define LEAST_REGION 30u   /* pixels */
 #define MOST_REGIONS 65535u
 #define LEAST_PART 0.35    /* of a region's pixels has the colour of its direction */
-#define PLAIN_SAME 3.0f    /* levels */
-#define SOFT_SAME 6.0f
+#define PLAIN_SAME 1.0f  /* times the difference of equal colours */
+#define SOFT_SAME 2.0f
+#define BRIGHT 0.8f     /* of the level of a bright sky */
+#define GAP_BRIGHT 0.9f
 #define LEAST_ELEVATION 0.0872 /* sine of 5 degrees, of a region on average */
 #define LEAST_BIN 4u       /* pixels of regions that are sky make their bin sky */
 #define LEAST_TOUCH 0.15    /* of a lower region's pixels lies in such bins */
 #define ROUNDS 16
 #define GROWTH_SAME 6      /* levels */
 #define GROWTH_SLOPE 12    /* levels over two pixels */
-#define GAP_SAME 4.0f      /* levels */
+#define GAP_SAME 1.33f   /* times the difference of equal colours */
 #define GAP_SLOPE 8
 #define GAP_REACH 2
 
@@ -39,8 +42,9 @@ typedef struct region_map {
 
 static bool fits(const sky_finder *f, const sky_photo *photo, size_t pixel)
 {
+    if (f->brightness > 0) return sky_bright_fits(photo, photo->smooth + 3 * pixel, BRIGHT);
     return sky_color_fits(photo, photo->smooth + 3 * pixel, &f->dome[photo->bins[pixel]],
-                          photo->kind[pixel] == SKY_PLAIN ? PLAIN_SAME : SOFT_SAME);
+                          f->same * (photo->kind[pixel] == SKY_PLAIN ? PLAIN_SAME : SOFT_SAME));
 }
 
 /* The four pixels next to a pixel, SIZE_MAX beyond the picture. */
@@ -77,7 +81,7 @@ static void label(const sky_finder *f, const sky_photo *photo, size_t first, reg
         }
     }
     r.is_high = !f->has_up || r.elevation > LEAST_ELEVATION * r.n;
-    if (photo->kind[first] == SKY_SOFT && !r.is_top) r.n_fits = 0;
+    if ((photo->kind[first] == SKY_SOFT || f->brightness > 0) && !r.is_top) r.n_fits = 0;
     if (r.n < LEAST_REGION) r.n_fits = 0;
     map->regions[map->n++] = r;
 }
@@ -192,6 +196,13 @@ static void grow(sky_photo *photo, uint32_t *queue, uint8_t (*colors)[3])
     }
 }
 
+static bool fits_gap(const sky_finder *f, const sky_photo *photo, size_t pixel)
+{
+    const uint8_t *rgb = photo->rgb + 3 * pixel;
+    if (f->brightness > 0) return sky_bright_fits(photo, rgb, GAP_BRIGHT);
+    return sky_color_fits(photo, rgb, &f->dome[photo->bins[pixel]], GAP_SAME * f->same);
+}
+
 /* Sky between branches is not connected to the rest. */
 static void find_gaps(const sky_finder *f, sky_photo *photo)
 {
@@ -202,7 +213,7 @@ static void find_gaps(const sky_finder *f, sky_photo *photo)
             int least = 255;
             if (photo->mask[pixel] || !f->is_sky[bin] || (photo->kept && !photo->kept[pixel])) continue;
             if (f->has_up && !(sky_elevation(f, photo, pixel) > 0)) continue;
-            if (!sky_color_fits(photo, photo->rgb + 3 * pixel, &f->dome[bin], GAP_SAME)) continue;
+            if (!fits_gap(f, photo, pixel)) continue;
             for (int j = y - GAP_REACH; j <= y + GAP_REACH; j++)
                 for (int i = x - GAP_REACH; i <= x + GAP_REACH; i++) {
                     if (i < 0 || j < 0 || i >= width || j >= height) continue;
@@ -213,19 +224,58 @@ static void find_gaps(const sky_finder *f, sky_photo *photo)
         }
 }
 
+/* Clouds with edges: what the sky encloses, with the photo's border, and is no darker than it. is_seen and queue:
+ * [pixels]. */
+static void close_holes(const sky_finder *f, sky_photo *photo, uint8_t *is_seen, uint32_t *queue)
+{
+    const size_t n = splat_camera_pixels(&photo->camera), width = (size_t)photo->camera.width;
+    memset(is_seen, 0, n);
+    for (size_t first = 0; first < n; first++) {
+        double inside = 0, around = 0;
+        size_t n_queued = 0, n_around = 0;
+        bool is_hole = true;
+        if (photo->mask[first] || is_seen[first]) continue;
+        queue[n_queued++] = (uint32_t)first;
+        is_seen[first] = 1;
+        for (size_t at = 0; at < n_queued; at++) {
+            const size_t pixel = queue[at];
+            size_t next[4];
+            neighbors_of(photo, pixel, next);
+            is_hole = is_hole && pixel + width < n && !(photo->kept && !photo->kept[pixel]) &&
+                      (!f->has_up || sky_elevation(f, photo, pixel) > 0);
+            inside += sky_level_of(photo->rgb + 3 * pixel);
+            for (int k = 0; k < 4; k++) {
+                if (next[k] == SIZE_MAX) continue;
+                if (photo->mask[next[k]]) {
+                    around += sky_level_of(photo->smooth + 3 * next[k]);
+                    n_around++;
+                } else if (!is_seen[next[k]]) {
+                    is_seen[next[k]] = 1;
+                    queue[n_queued++] = (uint32_t)next[k];
+                }
+            }
+        }
+        if (!is_hole || !n_around || inside / (double)n_queued < around / (double)n_around) continue;
+        for (size_t i = 0; i < n_queued; i++) photo->mask[queue[i]] = 1;
+    }
+}
+
 static splat_status write_mask(const sky_finder *f, sky_photo *photo, const region_map *map, splat_error *error)
 {
     size_t n = splat_camera_pixels(&photo->camera);
     uint32_t *queue = malloc(n * sizeof *queue);
     uint8_t (*colors)[3] = malloc(n * sizeof *colors);
+    uint8_t *is_seen = malloc(n);
     photo->mask = calloc(n, 1);
-    splat_status status = queue && colors && photo->mask
+    splat_status status = queue && colors && is_seen && photo->mask
                               ? SPLAT_OK
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sky of %zu pixels", n);
     for (size_t i = 0; i < n && status == SPLAT_OK; i++)
         photo->mask[i] = map->labels[i] && map->regions[map->labels[i] - 1].is_sky;
     if (status == SPLAT_OK) grow(photo, queue, colors);
     if (status == SPLAT_OK) find_gaps(f, photo);
+    if (status == SPLAT_OK) close_holes(f, photo, is_seen, queue);
+    free(is_seen);
     free(queue);
     free(colors);
     return status;
