@@ -1,4 +1,4 @@
-/* Whether what looks like a sky may be a ceiling. */
+/* Tells a sky from a ceiling. */
 #ifndef SPLAT_SCENE_SKY_RIM_H
 #define SPLAT_SCENE_SKY_RIM_H
 
