@@ -45,7 +45,8 @@ static void see_from(const splat_mesh *mesh, const splat_camera *cameras, size_t
     const splat_camera *camera = &cameras[i_camera];
     size_t n = splat_camera_pixels(camera);
     bool all = true;
-    p->status = splat_mesh_rasterize(mesh, camera, &raster, &maps, &p->error);
+    p->status = options->draw ? options->draw(options->draw_user, camera, options->near, p->faces, p->depth, &p->error)
+                              : splat_mesh_rasterize(mesh, camera, &raster, &maps, &p->error);
     if (p->status == SPLAT_OK && options->kept)
         p->status = options->kept(options->kept_user, i_camera, p->kept, &all, &p->error);
     for (size_t i = 0; p->status == SPLAT_OK && i < n; i++)

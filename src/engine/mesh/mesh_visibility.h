@@ -8,6 +8,10 @@
  * was. Called by several threads at a time. */
 typedef splat_status (*splat_mesh_kept_function)(void *user, size_t i, uint8_t *kept, bool *all, splat_error *error);
 
+/* Draws the mesh as splat_mesh_rasterize does, the maps faces and depth. Called by several threads at a time. */
+typedef splat_status (*splat_mesh_draw_function)(void *user, const splat_camera *camera, float near, uint32_t *faces,
+                                                 float *depth, splat_error *error);
+
 typedef struct splat_mesh_visibility_options {
     double least_share;   /* 0.001: pieces (faces joined by vertices) with a smaller share of seen faces go; 0: none */
     size_t rim;           /* 8; faces not seen and more than so many faces away from a seen one go; SIZE_MAX: none */
@@ -15,6 +19,8 @@ typedef struct splat_mesh_visibility_options {
     int threads;          /* >= 1; the result does not depend on it */
     splat_mesh_kept_function kept; /* NULL: all pixels look */
     void *kept_user;
+    splat_mesh_draw_function draw; /* NULL: splat_mesh_rasterize */
+    void *draw_user;
 } splat_mesh_visibility_options;
 
 typedef struct splat_mesh_visibility_info {
