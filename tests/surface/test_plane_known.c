@@ -59,6 +59,7 @@ static void make_view(wall *w, int v, float middle, float around, bool is_shaped
     view->segments[0].n_seeds = view->n_seeds;
     const int box[4] = {0, 0, WIDTH - 1, HEIGHT - 1};
     assert_int_equal(plane_shade_make(c, rgb, view, &error), SPLAT_OK);
+    assert_int_equal(plane_shade_hide(map, view, &error), SPLAT_OK);
     plane_shade_even(view, gains);
     assert_int_equal(plane_smooth_make(c, view, 0, box, &view->surfaces[0].smooth, &error), SPLAT_OK);
     const size_t n = (view->surfaces[0].smooth.width - 1) * (view->surfaces[0].smooth.height - 1);

@@ -154,6 +154,7 @@ static void a_wall_does_not_take_the_columns_before_it(void **state)
     for (int v = 0; v < N_VIEWS; v++) {
         label_walls(&r.maps.views[v].camera, r.hits[v], &views[v]);
         must(plane_shade_make(&r.maps.views[v].camera, r.photos[v], &views[v], &error), &error);
+        must(plane_shade_hide(&r.maps.views[v], &views[v], &error), &error);
         plane_shade_even(&views[v], (const float[3]){1, 1, 1});
     }
     const plane_shade shade = {&r.maps, views};
@@ -211,6 +212,7 @@ static double light_after_gains(bool is_exact)
             else views[v].labels[p] = r.hits[v][p].kind == ROOM_WALL; /* plain, and on no plane */
         }
         must(plane_shade_make(&r.maps.views[v].camera, r.photos[v], &views[v], &error), &error);
+        must(plane_shade_hide(&r.maps.views[v], &views[v], &error), &error);
     }
     const plane_shade shade = {&r.maps, views};
     bool are_equal = true;

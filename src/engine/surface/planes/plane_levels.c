@@ -14,12 +14,6 @@ typedef struct images {
     float u[PLANE_LEVELS_PLACES], v[PLANE_LEVELS_PLACES];
 } images;
 
-bool plane_levels_is_clear(const splat_view_map *map, const plane_view *view, const float image[3])
-{
-    size_t p = (size_t)image[1] * (size_t)map->camera.width + (size_t)image[0];
-    return view->labels[p] || !(map->depth[p] > 0 && map->depth[p] < HIDDEN * image[2]);
-}
-
 static inline float within(float x, float most)
 {
     return x > most ? most : x > 0 ? x : 0;
@@ -52,6 +46,19 @@ static inline float level_of(const plane_view *view, size_t channel, corner at)
 float plane_levels_at(const plane_view *view, size_t channel, float x, float y)
 {
     return level_of(view, channel, corner_of((float)view->shade_side, view->shade_width, view->shade_height, x, y));
+}
+
+static inline bool is_clear(const plane_view *view, corner at, float z)
+{
+    const int i = at.i + (at.u > 0.5f), j = at.j + (at.v > 0.5f);
+    const float depth = view->hiding[(size_t)j * (size_t)view->shade_width + (size_t)i];
+    return !(depth > 0 && depth < HIDDEN * z);
+}
+
+bool plane_levels_is_clear(const plane_view *view, const float image[3])
+{
+    const corner at = corner_of((float)view->shade_side, view->shade_width, view->shade_height, image[0], image[1]);
+    return is_clear(view, at, image[2]);
 }
 
 /* Loops are over a multiple of the places in a vector: they have no rest. */
@@ -113,10 +120,10 @@ void plane_levels_add_view(plane_levels *levels, const splat_view_map *map, cons
     if (!project(&map->camera, levels, &at)) return;
     find_corners(view, levels->n, &at);
     for (uint32_t i = 0; i < levels->n; i++) {
-        const float image[3] = {at.x[i], at.y[i], at.z[i]};
+        const corner own = {at.i[i], at.j[i], at.u[i], at.v[i]};
         if (!at.is_in[i] || levels->counts[i] == PLANE_SHADE_VIEWS) continue;
-        if (is_hiding && !plane_levels_is_clear(map, view, image)) continue;
-        levels->values[levels->counts[i]++][i] = level_of(view, 0, (corner){at.i[i], at.j[i], at.u[i], at.v[i]});
+        if (is_hiding && !is_clear(view, own, at.z[i])) continue;
+        levels->values[levels->counts[i]++][i] = level_of(view, 0, own);
     }
 }
 

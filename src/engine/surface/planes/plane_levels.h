@@ -15,7 +15,7 @@ typedef struct plane_levels {
 } plane_levels;
 
 /* False where something is known to stand before a place. image: of splat_camera_project. */
-bool plane_levels_is_clear(const splat_view_map *map, const plane_view *view, const float image[3]);
+bool plane_levels_is_clear(const plane_view *view, const float image[3]);
 /* A channel of the small photo at (x, y) of the map's picture, in levels of 255. */
 float plane_levels_at(const plane_view *view, size_t channel, float x, float y);
 /* Appends a place with one level. */

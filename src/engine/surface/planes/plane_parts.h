@@ -109,6 +109,7 @@ typedef struct plane_view {
     plane_surface *surfaces; /* [n_segments] plane_choose.c */
     const plane_rounds *rounds; /* borrowed: of the scene; NULL: not looked for */
     uint16_t *shade; /* [4][shade_height][shade_width] the photo, low-passed: what is compared, then its channels */
+    float *hiding;   /* [shade_height][shade_width] depth of what is not plain, 0: plain or nothing */
     int shade_width, shade_height, shade_side; /* side: of its pixels, in pixels of the map */
     uint32_t n_segments, n_seeds, n_hypotheses, n_edges, n_rims;
 } plane_view;

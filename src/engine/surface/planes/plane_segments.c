@@ -51,6 +51,7 @@ void plane_view_free(plane_view *view)
     free(view->edges);
     free(view->rims);
     free(view->shade);
+    free(view->hiding);
     plane_surfaces_free(view);
     memset(view, 0, sizeof *view);
 }

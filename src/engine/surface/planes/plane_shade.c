@@ -73,6 +73,20 @@ splat_status plane_shade_make(const splat_camera *camera, const uint8_t *rgb, pl
     return SPLAT_OK;
 }
 
+/* The pixel in the middle of each pixel of the small photo. */
+splat_status plane_shade_hide(const splat_view_map *map, plane_view *view, splat_error *error)
+{
+    const size_t width = (size_t)view->shade_width, n = width * (size_t)view->shade_height;
+    const size_t side = (size_t)view->shade_side, map_width = (size_t)map->camera.width;
+    view->hiding = malloc(n * sizeof *view->hiding);
+    if (!view->hiding) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for depths of %zu pixels", n);
+    for (size_t i = 0; i < n; i++) {
+        const size_t p = (i / width * side + side / 2) * map_width + i % width * side + side / 2;
+        view->hiding[i] = view->labels[p] ? 0 : map->depth[p];
+    }
+    return SPLAT_OK;
+}
+
 void plane_shade_even(plane_view *view, const float gains[3])
 {
     size_t n = (size_t)view->shade_width * (size_t)view->shade_height;
@@ -134,7 +148,7 @@ static bool sees(const plane_shade *shade, uint32_t v, const float place[3], con
     }
     if (!(toward > 0 && toward * toward > LEAST_COSINE * LEAST_COSINE * length)) return false;
     if (!splat_camera_project(&map->camera, place, image)) return false;
-    return plane_levels_is_clear(map, &shade->views[v], image);
+    return plane_levels_is_clear(&shade->views[v], image);
 }
 
 void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_site *site)

@@ -30,6 +30,8 @@ float plane_shade_median(float *values, uint32_t n);
 int plane_shade_side(const splat_camera *camera);
 /* Makes view->shade from a photo. */
 splat_status plane_shade_make(const splat_camera *camera, const uint8_t *rgb, plane_view *view, splat_error *error);
+/* Makes view->hiding, after view->shade and labels. Errors: MEMORY. */
+splat_status plane_shade_hide(const splat_view_map *map, plane_view *view, splat_error *error);
 /* The mean of the channels, with their gains, becomes what the functions below compare. Before the first call that is
  * black. */
 void plane_shade_even(plane_view *view, const float gains[3]);

@@ -31,7 +31,8 @@
 #define MOSTLY 0.5     /* of the plain pixels: where so many have a plane, rounds cost little and all are made; else */
 #define LEAST_GAIN 0.005 /* a round that brought a plane to less than this part of them is the last */
 #define STRIDE 4       /* of pixels that vote, both ways: every second one makes the same planes */
-#define CALIBRATION 3  /* every so many-th view chooses twice where photos differ */
+#define LEAST_PART 3   /* every so many-th view chooses twice where photos differ, */
+#define CALIBRATION 32 /* or about so many views, if these are fewer */
 #define RIM 4          /* pixels around what a plane has that may lie on it, too */
 #define RIM_PART 0.015f /* of the depth: they do when they are so near */
 
@@ -100,6 +101,7 @@ static splat_status analyse(finder *f, size_t number, plane_work *work, splat_er
     SPLAT_TRY(plane_shade_make(&map->camera, work->rgb, view, error));
     const splat_sky *sky = f->options->sky;
     SPLAT_TRY(plane_segments_make(&map->camera, sky ? &sky->masks[number] : NULL, work, view, &edge, error));
+    SPLAT_TRY(plane_shade_hide(map, view, error));
     SPLAT_TRY(plane_seeds_make(map, work, edge, view, error));
     return plane_hypotheses_make(&map->camera, view, (uint32_t)number, f->options->seed, error);
 }
@@ -237,7 +239,8 @@ static splat_status choose_all(finder *f, splat_error *error)
     f->shade = &shade;
     SPLAT_TRY(plane_gains_apply(&shade, f->planes, f->threads, f->views, &are_equal, error));
     if (!are_equal) {
-        SPLAT_TRY(choose_part(f, CALIBRATION, error));
+        const size_t part = f->maps->n / CALIBRATION;
+        SPLAT_TRY(choose_part(f, part > LEAST_PART ? part : LEAST_PART, error));
         SPLAT_TRY(plane_gains_apply(&shade, f->planes, f->threads, f->views, &are_equal, error));
         for (size_t v = 0; v < f->maps->n; v++) plane_surfaces_free(&f->views[v]);
     }
