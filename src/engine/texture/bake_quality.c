@@ -54,6 +54,11 @@ static void sum_pixels(const splat_camera *c, const splat_bake_room *room, uint3
         }
 }
 
+/* A face in the world. */
+typedef struct face_place {
+    float at[3], cross[3]; /* the centroid; the normal, as long as twice the area */
+} face_place;
+
 /* A face from a camera. */
 typedef struct face_look {
     float cosine;  /* of the face's normal and the way to the camera; below 0: its back */
@@ -62,32 +67,47 @@ typedef struct face_look {
     float density; /* pixels a scene unit, the direction of the slope foreshortened: the geometric mean */
 } face_look;
 
-static face_look look_at(const splat_mesh *mesh, const splat_camera *c, size_t face)
+static void find_places(const splat_mesh *mesh, int threads, face_place *places)
 {
-    const uint32_t *f = mesh->faces + 3 * face;
-    double cross[3], at[3], to[3], along = 0, distance = 0, camera[3];
-    splat_mesh_face_cross(mesh, face, cross);
-    double area = 0.5 * sqrt(cross[0] * cross[0] + cross[1] * cross[1] + cross[2] * cross[2]);
-    for (size_t k = 0; k < 3; k++) {
-        at[k] = 0;
-        for (size_t j = 0; j < 3; j++) at[k] += (double)mesh->vertices[3 * (size_t)f[j] + k] / 3;
-        to[k] = (double)c->center[k] - at[k];
-        along += cross[k] * to[k];
-        distance += to[k] * to[k];
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t f = 0; f < mesh->n_faces; f++) {
+        const uint32_t *corners = mesh->faces + 3 * f;
+        double cross[3];
+        splat_mesh_face_cross(mesh, f, cross);
+        for (size_t k = 0; k < 3; k++) {
+            double at = 0;
+            for (size_t j = 0; j < 3; j++) at += (double)mesh->vertices[3 * (size_t)corners[j] + k] / 3;
+            places[f].at[k] = (float)at;
+            places[f].cross[k] = (float)cross[k];
+        }
     }
+}
+
+static face_look look_at(const face_place *place, const splat_camera *c)
+{
+    const float *at = place->at, *cross = place->cross;
+    float camera[3], twice = 0, along = 0, distance = 0;
     for (int k = 0; k < 3; k++) {
-        const float *r = c->rotation + 3 * k;
-        camera[k] = (double)r[0] * at[0] + (double)r[1] * at[1] + (double)r[2] * at[2] + (double)c->translation[k];
+        const float to = c->center[k] - at[k];
+        twice += cross[k] * cross[k];
+        along += cross[k] * to;
+        distance += to * to;
     }
     face_look look = {.cosine = -1};
-    if (!(area > 0) || !(camera[2] > 0) || !(distance > 0)) return look;
-    look.cosine = (float)(along / (2 * area * sqrt(distance)));
-    look.x = (float)((double)c->fx * camera[0] / camera[2] + (double)c->cx);
-    look.y = (float)((double)c->fy * camera[1] / camera[2] + (double)c->cy);
-    look.z = (float)camera[2];
-    double rho = 0.5 * ((double)c->fx + (double)c->fy) / camera[2], slope = fmax((double)look.cosine, 0);
-    look.pixels = (float)(area * slope * rho * rho);
-    look.density = (float)(rho * sqrt(slope));
+    if (!(along > 0) || !(distance > 0)) return look;
+    for (int k = 0; k < 3; k++) {
+        const float *r = c->rotation + 3 * k;
+        camera[k] = r[0] * at[0] + r[1] * at[1] + r[2] * at[2] + c->translation[k];
+    }
+    twice = sqrtf(twice);
+    if (!(twice > 0) || !(camera[2] > 0)) return look;
+    look.cosine = along / (twice * sqrtf(distance));
+    look.x = c->fx * camera[0] / camera[2] + c->cx;
+    look.y = c->fy * camera[1] / camera[2] + c->cy;
+    look.z = camera[2];
+    const float rho = 0.5f * (c->fx + c->fy) / camera[2];
+    look.pixels = 0.5f * twice * look.cosine * rho * rho;
+    look.density = rho * sqrtf(look.cosine);
     return look;
 }
 
@@ -105,14 +125,15 @@ static void peek(const splat_bake_room *room, const splat_camera *c, const face_
 }
 
 /* Offers the view to the faces that it sees, and sets the sums to zero for the next view. */
-static void offer_view(splat_bake *bake, const splat_bake_room *room, size_t number, face_sum *sums)
+static void offer_view(splat_bake *bake, const splat_bake_room *room, size_t number, const face_place *places,
+                       face_sum *sums)
 {
     const splat_mesh *mesh = bake->mesh;
     const splat_camera *c = splat_bake_camera(bake, number);
 #pragma omp parallel for schedule(static) num_threads(bake->context->threads)
     for (size_t f = 0; f < mesh->n_faces; f++) {
         face_sum sum = sums[f];
-        face_look look = look_at(mesh, c, f);
+        face_look look = look_at(&places[f], c);
         if (sum.n) sums[f] = (face_sum){0};
         if (!(look.cosine > TEXTURE_LEAST_COSINE)) continue;
         bool between = sum.n == 0;
@@ -150,7 +171,8 @@ static splat_status level_sharpness(splat_bake *bake, splat_error *error)
     return SPLAT_OK;
 }
 
-static splat_status look_through(splat_bake *bake, splat_bake_room *room, face_sum *sums, splat_error *error)
+static splat_status look_through(splat_bake *bake, splat_bake_room *room, const face_place *places, face_sum *sums,
+                                 splat_error *error)
 {
     int threads = bake->context->threads;
     for (size_t v = 0; v < bake->n_views; v++) {
@@ -163,7 +185,7 @@ static splat_status look_through(splat_bake *bake, splat_bake_room *room, face_s
 #pragma omp parallel for schedule(static) num_threads(threads)
         for (int part = 0; part < threads; part++)
             sum_pixels(c, room, (uint32_t)part, (uint32_t)threads, sums);
-        offer_view(bake, room, v, sums);
+        offer_view(bake, room, v, places, sums);
     }
     return level_sharpness(bake, error);
 }
@@ -178,9 +200,15 @@ splat_status splat_bake_quality(splat_bake *bake, splat_bake_room *room, splat_e
         bake->candidates[i] = (splat_bake_candidate){.view = SPLAT_TEXTURE_NO_VIEW};
     memset(bake->densities, 0, n * sizeof *bake->densities);
     face_sum *sums = calloc(n + 1, sizeof *sums);
-    if (!sums) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a mesh of %zu faces", n);
-    splat_status status = look_through(bake, room, sums, error);
+    face_place *places = malloc((n + 1) * sizeof *places);
+    splat_status status = SPLAT_OK;
+    if (sums && places) {
+        find_places(bake->mesh, bake->context->threads, places);
+        status = look_through(bake, room, places, sums, error);
+    } else
+        status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a mesh of %zu faces", n);
     free(sums);
+    free(places);
     SPLAT_TRY(status);
     for (size_t f = 0; f < n; f++) n_seen += bake->densities[f] > 0;
     if (n_seen == 0)

@@ -56,7 +56,7 @@ static splat_status prepare_mesh(splat_mesh *mesh, int threads, splat_error *err
 static splat_status plan_memory(texturing *t, uint64_t *needed, splat_error *error)
 {
     const uint64_t n = t->mesh->n_faces, limit = t->options.max_host_bytes;
-    const uint64_t per_face = SPLAT_TEXTURE_CANDIDATES * (sizeof(splat_bake_candidate) + 2) + 4 + 2 + 20 + 4;
+    const uint64_t per_face = SPLAT_TEXTURE_CANDIDATES * (sizeof(splat_bake_candidate) + 2) + 4 + 2 + 44 + 4;
     const uint64_t n_gaussians = t->bake.model ? t->bake.model->gaussians.n : 0;
     uint64_t mesh = n * (12 + 24) + t->mesh->n_vertices * 24;
     uint64_t faces = n * per_face + mesh + n_gaussians * 2 * SPLAT_BAKE_GAUSSIAN_BYTES;
