@@ -23,6 +23,15 @@ double sky_elevation(const sky_finder *f, const sky_photo *photo, size_t pixel)
     return ray[0] * f->up[0] + ray[1] * f->up[1] + ray[2] * f->up[2];
 }
 
+void sky_neighbors(const sky_photo *photo, size_t pixel, size_t next[4])
+{
+    size_t width = (size_t)photo->camera.width, n = splat_camera_pixels(&photo->camera), x = pixel % width;
+    next[0] = x > 0 ? pixel - 1 : SIZE_MAX;
+    next[1] = x + 1 < width ? pixel + 1 : SIZE_MAX;
+    next[2] = pixel >= width ? pixel - width : SIZE_MAX;
+    next[3] = pixel + width < n ? pixel + width : SIZE_MAX;
+}
+
 static uint16_t bin_of_direction(const double d[3])
 {
     int axis = 0;

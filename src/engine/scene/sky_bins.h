@@ -14,5 +14,7 @@ splat_status sky_bins_look(const sky_finder *finder, sky_photo *photo, splat_err
 void sky_bins_vote(const sky_finder *finder, const sky_photo *photo, double radius, sky_vote *votes);
 /* Sine of the angle of a pixel's ray above the horizon. */
 double sky_elevation(const sky_finder *finder, const sky_photo *photo, size_t pixel);
+/* The four pixels next to a pixel, SIZE_MAX beyond the picture. */
+void sky_neighbors(const sky_photo *photo, size_t pixel, size_t next[4]);
 
 #endif

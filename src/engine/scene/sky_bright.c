@@ -18,7 +18,7 @@
 #define HIGH 0.9               /* the quantile of that */
 #define LEAST_ELEVATION 0.0872 /* sine of 5 degrees, of a region on average */
 
-/* What a photo shows at its upper border. */
+/* The upper border of a photo. */
 typedef struct bright_photo {
     float level, rest, high_rest; /* medians, and quantile HIGH of the rest; level 0: no region */
 } bright_photo;
@@ -49,16 +49,14 @@ static float quantile_of(const uint32_t counts[256], double part)
 /* Marks the region without contrast that begins at a pixel, and lists its pixels; returns their number. */
 static size_t fill(const sky_photo *photo, size_t first, uint8_t *marks, uint32_t *queue)
 {
-    const size_t width = (size_t)photo->camera.width, n = splat_camera_pixels(&photo->camera);
     size_t n_queued = 0;
     queue[n_queued++] = (uint32_t)first;
     marks[first] = 1;
     for (size_t at = 0; at < n_queued; at++) {
-        const size_t p = queue[at], x = p % width;
-        const size_t next[4] = {x ? p - 1 : p, x + 1 < width ? p + 1 : p, p >= width ? p - width : p,
-                                p + width < n ? p + width : p};
+        size_t next[4];
+        sky_neighbors(photo, queue[at], next);
         for (int k = 0; k < 4; k++) {
-            if (marks[next[k]] || photo->kind[next[k]] == SKY_BUSY) continue;
+            if (next[k] == SIZE_MAX || marks[next[k]] || photo->kind[next[k]] == SKY_BUSY) continue;
             marks[next[k]] = 1;
             queue[n_queued++] = (uint32_t)next[k];
         }

@@ -4,7 +4,9 @@
 #include "math/camera.h"
 #include "scene/sky_bins.h"
 #include "scene/sky_bright.h"
+#include "scene/sky_clouds.h"
 #include "scene/sky_dome.h"
+#include "scene/sky_tones.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@
 #define LEAST_ELEVATION 0.0872 /* sine of 5 degrees, of a region on average */
 #define LEAST_BIN 4u       /* pixels of regions that are sky make their bin sky */
 #define LEAST_TOUCH 0.15    /* of a lower region's pixels lies in such bins */
+#define LEAST_LARGE 0.005   /* of the photo: smaller regions have no tone curve */
 #define ROUNDS 16
 #define GROWTH_SAME 6      /* levels */
 #define GROWTH_SLOPE 12    /* levels over two pixels */
@@ -47,16 +50,6 @@ static bool fits(const sky_finder *f, const sky_photo *photo, size_t pixel)
                           f->same * (photo->kind[pixel] == SKY_PLAIN ? PLAIN_SAME : SOFT_SAME));
 }
 
-/* The four pixels next to a pixel, SIZE_MAX beyond the picture. */
-static void neighbors_of(const sky_photo *photo, size_t pixel, size_t next[4])
-{
-    size_t width = (size_t)photo->camera.width, n = splat_camera_pixels(&photo->camera), x = pixel % width;
-    next[0] = x > 0 ? pixel - 1 : SIZE_MAX;
-    next[1] = x + 1 < width ? pixel + 1 : SIZE_MAX;
-    next[2] = pixel >= width ? pixel - width : SIZE_MAX;
-    next[3] = pixel + width < n ? pixel + width : SIZE_MAX;
-}
-
 /* ---------------------------------------------------------------- regions */
 
 /* Labels the pixels of one kind that hang together with pixel `first`; stack: [pixels]. */
@@ -73,7 +66,7 @@ static void label(const sky_finder *f, const sky_photo *photo, size_t first, reg
         r.n_fits += fits(f, photo, pixel);
         r.elevation += sky_elevation(f, photo, pixel);
         r.is_top = r.is_top || pixel < width;
-        neighbors_of(photo, pixel, next);
+        sky_neighbors(photo, pixel, next);
         for (int k = 0; k < 4; k++) {
             if (next[k] == SIZE_MAX || map->labels[next[k]] || photo->kind[next[k]] != photo->kind[first]) continue;
             map->labels[next[k]] = number;
@@ -132,6 +125,19 @@ static bool touch(const sky_finder *f, const sky_photo *photo, region_map *map)
     return is_changed;
 }
 
+/* Large regions at the upper border that are not sky yet. */
+static bool follow(const sky_finder *f, const sky_photo *photo, region_map *map)
+{
+    const double n = (double)splat_camera_pixels(&photo->camera);
+    bool is_changed = false;
+    for (size_t i = 0; i < map->n && !(f->brightness > 0); i++) {
+        region *r = &map->regions[i];
+        if (r->is_sky || !r->is_top || !r->is_high || (double)r->n < LEAST_LARGE * n) continue;
+        if (sky_tones_follow(f, photo, map->labels, (uint16_t)(i + 1), r->n)) r->is_sky = is_changed = true;
+    }
+    return is_changed;
+}
+
 static void choose(sky_finder *f, region_map *maps, uint32_t *counts)
 {
     for (size_t v = 0; v < f->n; v++)
@@ -143,7 +149,10 @@ static void choose(sky_finder *f, region_map *maps, uint32_t *counts)
         for (size_t v = 0; v < f->n; v++) mark_bins(f, &f->photos[v], &maps[v], counts);
         for (size_t b = 0; b < SKY_BINS; b++) f->is_sky[b] = counts[b] >= LEAST_BIN;
 #pragma omp parallel for num_threads(f->threads) schedule(dynamic, 1) reduction(|| : is_changed)
-        for (size_t v = 0; v < f->n; v++) is_changed = touch(f, &f->photos[v], &maps[v]) || is_changed;
+        for (size_t v = 0; v < f->n; v++) {
+            is_changed = touch(f, &f->photos[v], &maps[v]) || is_changed;
+            is_changed = follow(f, &f->photos[v], &maps[v]) || is_changed;
+        }
         if (!is_changed) break;
     }
 }
@@ -183,7 +192,7 @@ static void grow(sky_photo *photo, uint32_t *queue, uint8_t (*colors)[3])
     }
     for (size_t at = 0; at < n_queued; at++) {
         size_t next[4];
-        neighbors_of(photo, queue[at], next);
+        sky_neighbors(photo, queue[at], next);
         for (int k = 0; k < 4; k++) {
             size_t to = next[k];
             if (to == SIZE_MAX || photo->mask[to] || (photo->kept && !photo->kept[to])) continue;
@@ -224,58 +233,20 @@ static void find_gaps(const sky_finder *f, sky_photo *photo)
         }
 }
 
-/* Clouds with edges: what the sky encloses, with the photo's border, and is no darker than it. is_seen and queue:
- * [pixels]. */
-static void close_holes(const sky_finder *f, sky_photo *photo, uint8_t *is_seen, uint32_t *queue)
-{
-    const size_t n = splat_camera_pixels(&photo->camera), width = (size_t)photo->camera.width;
-    memset(is_seen, 0, n);
-    for (size_t first = 0; first < n; first++) {
-        double inside = 0, around = 0;
-        size_t n_queued = 0, n_around = 0;
-        bool is_hole = true;
-        if (photo->mask[first] || is_seen[first]) continue;
-        queue[n_queued++] = (uint32_t)first;
-        is_seen[first] = 1;
-        for (size_t at = 0; at < n_queued; at++) {
-            const size_t pixel = queue[at];
-            size_t next[4];
-            neighbors_of(photo, pixel, next);
-            is_hole = is_hole && pixel + width < n && !(photo->kept && !photo->kept[pixel]) &&
-                      (!f->has_up || sky_elevation(f, photo, pixel) > 0);
-            inside += sky_level_of(photo->rgb + 3 * pixel);
-            for (int k = 0; k < 4; k++) {
-                if (next[k] == SIZE_MAX) continue;
-                if (photo->mask[next[k]]) {
-                    around += sky_level_of(photo->smooth + 3 * next[k]);
-                    n_around++;
-                } else if (!is_seen[next[k]]) {
-                    is_seen[next[k]] = 1;
-                    queue[n_queued++] = (uint32_t)next[k];
-                }
-            }
-        }
-        if (!is_hole || !n_around || inside / (double)n_queued < around / (double)n_around) continue;
-        for (size_t i = 0; i < n_queued; i++) photo->mask[queue[i]] = 1;
-    }
-}
-
 static splat_status write_mask(const sky_finder *f, sky_photo *photo, const region_map *map, splat_error *error)
 {
     size_t n = splat_camera_pixels(&photo->camera);
     uint32_t *queue = malloc(n * sizeof *queue);
     uint8_t (*colors)[3] = malloc(n * sizeof *colors);
-    uint8_t *is_seen = malloc(n);
     photo->mask = calloc(n, 1);
-    splat_status status = queue && colors && is_seen && photo->mask
+    splat_status status = queue && colors && photo->mask
                               ? SPLAT_OK
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the sky of %zu pixels", n);
     for (size_t i = 0; i < n && status == SPLAT_OK; i++)
         photo->mask[i] = map->labels[i] && map->regions[map->labels[i] - 1].is_sky;
     if (status == SPLAT_OK) grow(photo, queue, colors);
     if (status == SPLAT_OK) find_gaps(f, photo);
-    if (status == SPLAT_OK) close_holes(f, photo, is_seen, queue);
-    free(is_seen);
+    if (status == SPLAT_OK && !(f->brightness > 0)) status = sky_clouds_find(f, photo, error);
     free(queue);
     free(colors);
     return status;

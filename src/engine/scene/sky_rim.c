@@ -19,7 +19,7 @@
 #define CEILING 0.02f     /* of the distance: difference of heights on a ceiling */
 #define MOST_CEILING 0.4  /* of the points at the rim */
 
-/* What the points say in one photo. */
+/* Points of the scene in one photo. */
 typedef struct rim_photo {
     uint32_t n_inside, n_points; /* points in the sky, in the photo */
     uint32_t inside, pixels;     /* pixels of the sky without its rim, of the photo */
