@@ -241,30 +241,35 @@ static void choose_radius(sky_finder *f, const election *e, sky_color *dome)
     if (f->same > sames[0] && f->fit < LEAST_PEAK * fit) f->fit = 0; /* of the smallest radius */
 }
 
-/* Photos as they are, then with gains that fit them to each other; those as they are if these fit less. */
-static splat_status find(sky_finder *f, const election *e, sky_color *found, splat_error *error)
+/* gains: [n][3], NULL: 1. */
+static void set_gains(sky_finder *f, float (*const gains)[3])
 {
+    for (size_t v = 0; v < f->n; v++)
+        for (int k = 0; k < 3; k++) f->photos[v].gain[k] = gains ? gains[v][k] : 1;
+}
+
+/* Photos as they are, or with gains that fit them to each other; those as they are if these fit less. */
+static void find(sky_finder *f, const election *e, float (*const gains)[3], sky_color *found)
+{
+    set_gains(f, NULL);
     choose_radius(f, e, f->dome);
     const double plain_fit = f->fit, plain_radius = f->radius;
-    collect(f, e, 0);
-    SPLAT_TRY(sky_gains_find(f, e->votes, e->step, e->n, error));
+    set_gains(f, gains);
     choose_radius(f, e, f->dome);
     bool is_fitted = f->fit >= LEAST_FITTED;
     if (plain_fit >= LEAST_FIT && (!is_fitted || plain_fit > f->fit + LEAST_GAIN)) {
-        for (size_t v = 0; v < f->n; v++)
-            for (int k = 0; k < 3; k++) f->photos[v].gain[k] = 1;
+        set_gains(f, NULL);
         f->fit = plain_fit;
         f->radius = plain_radius;
         is_fitted = true;
     }
     if (!is_fitted) {
         f->fit = 0;
-        return SPLAT_OK;
+        return;
     }
     collect(f, e, f->radius);
     decide(f, e, f->dome);
     extend(f, e, found);
-    return SPLAT_OK;
 }
 
 splat_status sky_dome_find(sky_finder *f, splat_error *error)
@@ -275,16 +280,25 @@ splat_status sky_dome_find(sky_finder *f, splat_error *error)
     e.votes = malloc(e.n * SKY_BINS * sizeof *e.votes);
     splat_status status = SPLAT_OK;
     sky_color *found = malloc(SKY_BINS * sizeof *found);
+    float (*gains)[3] = malloc((f->n + 1) * sizeof *gains);
     e.n_voters = malloc(SKY_BINS * sizeof *e.n_voters);
-    if (!f->dome || !e.votes || !e.n_voters || !found)
+    if (!f->dome || !e.votes || !e.n_voters || !found || !gains)
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the colours of directions");
-    else
-        for (int i = 0; i < N_SAMES && status == SPLAT_OK && !(f->fit > 0); i++) {
+    if (status == SPLAT_OK) {
+        collect(f, &e, 0);
+        status = sky_gains_find(f, e.votes, e.step, e.n, error);
+    }
+    if (status == SPLAT_OK) {
+        for (size_t v = 0; v < f->n; v++) memcpy(gains[v], f->photos[v].gain, sizeof gains[v]);
+        for (int i = 0; i < N_SAMES && !(f->fit > 0); i++) {
             f->same = sames[i];
-            status = find(f, &e, found, error);
+            find(f, &e, gains, found);
         }
+        if (!(f->fit > 0)) set_gains(f, gains);
+    }
     free(e.votes);
     free(e.n_voters);
     free(found);
+    free(gains);
     return status;
 }
