@@ -47,9 +47,10 @@ static float difference(const sky_color *a, const sky_color *b)
     float most = 0;
     for (int k = 0; k < 3; k++) {
         float d = a->rgb[k] - b->rgb[k];
-        if (a->is_full & 1u << k) d = fmaxf(d, 0);
-        if (b->is_full & 1u << k) d = fminf(d, 0);
-        most = fmaxf(most, fabsf(d));
+        if (a->is_full & 1u << k) d = d > 0 ? d : 0;
+        if (b->is_full & 1u << k) d = d < 0 ? d : 0;
+        d = fabsf(d);
+        most = d > most ? d : most;
     }
     return most;
 }

@@ -50,43 +50,71 @@ static splat_status shrink(sky_finder *f, size_t number, double side, splat_erro
 
 /* ---------------------------------------------------------------- contrast */
 
+/* Sums of all pixels above and to the left: of the channels, and of their squares. They wrap, differences do not. */
+typedef struct area_sum {
+    uint32_t rgb[3], squares;
+} area_sum;
+
+/* sums: [height + 1][width + 1] */
+static void sum_areas(const sky_photo *photo, area_sum *sums)
+{
+    const size_t width = (size_t)photo->camera.width, stride = width + 1;
+    memset(sums, 0, stride * sizeof *sums);
+    for (size_t y = 0; y < (size_t)photo->camera.height; y++) {
+        area_sum row = {{0}, 0}, *to = sums + (y + 1) * stride;
+        to[0] = row;
+        for (size_t x = 0; x < width; x++) {
+            const uint8_t *rgb = photo->rgb + 3 * (y * width + x);
+            for (int k = 0; k < 3; k++) {
+                row.rgb[k] += rgb[k];
+                row.squares += (uint32_t)rgb[k] * rgb[k];
+                to[x + 1].rgb[k] = row.rgb[k] + sums[y * stride + x + 1].rgb[k];
+            }
+            to[x + 1].squares = row.squares + sums[y * stride + x + 1].squares;
+        }
+    }
+}
+
 /* The mean of a square around a pixel; returns the mean variance of the channels. */
-static float look_around(const sky_photo *photo, int x, int y, int reach, uint8_t mean[3])
+static float look_around(const sky_photo *photo, const area_sum *sums, int x, int y, int reach, uint8_t mean[3])
 {
     int width = photo->camera.width, height = photo->camera.height;
     int left = x < reach ? 0 : x - reach, right = x + reach >= width ? width - 1 : x + reach;
     int top = y < reach ? 0 : y - reach, bottom = y + reach >= height ? height - 1 : y + reach;
-    uint32_t sum[3] = {0}, squares = 0, n = (uint32_t)((right - left + 1) * (bottom - top + 1));
-    for (int j = top; j <= bottom; j++) {
-        const uint8_t *row = photo->rgb + 3 * ((size_t)j * (size_t)width + (size_t)left);
-        for (int i = left; i <= right; i++, row += 3)
-            for (int k = 0; k < 3; k++) {
-                sum[k] += row[k];
-                squares += (uint32_t)row[k] * row[k];
-            }
-    }
+    const area_sum *above = sums + (size_t)top * (size_t)(width + 1);
+    const area_sum *below = sums + (size_t)(bottom + 1) * (size_t)(width + 1);
+    const uint32_t n = (uint32_t)((right - left + 1) * (bottom - top + 1));
+    const uint32_t squares =
+        below[right + 1].squares - below[left].squares - above[right + 1].squares + above[left].squares;
     float variance = (float)squares / (float)n;
     for (int k = 0; k < 3; k++) {
-        float m = (float)sum[k] / (float)n;
+        const uint32_t sum =
+            below[right + 1].rgb[k] - below[left].rgb[k] - above[right + 1].rgb[k] + above[left].rgb[k];
+        float m = (float)sum / (float)n;
         variance -= m * m;
         mean[k] = (uint8_t)(m + 0.5f);
     }
     return variance / 3;
 }
 
-static void find_kinds(sky_photo *photo)
+static splat_status find_kinds(sky_photo *photo, splat_error *error)
 {
     int width = photo->camera.width;
     size_t n = splat_camera_pixels(&photo->camera);
+    area_sum *sums = malloc((size_t)(width + 1) * (size_t)(photo->camera.height + 1) * sizeof *sums);
+    if (!sums) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to look for the sky in %zu pixels", n);
+    sum_areas(photo, sums);
     for (size_t i = 0; i < n; i++) {
         int x = (int)(i % (size_t)width), y = (int)(i / (size_t)width);
-        float variance = look_around(photo, x, y, PLAIN_REACH, photo->smooth + 3 * i);
+        float variance = look_around(photo, sums, x, y, PLAIN_REACH, photo->smooth + 3 * i);
         bool is_plain = variance < PLAIN_DEVIATION * PLAIN_DEVIATION;
         bool is_soft = variance < SOFT_DEVIATION * SOFT_DEVIATION;
-        if (!is_plain) look_around(photo, x, y, SOFT_REACH, photo->smooth + 3 * i);
+        if (!is_plain) look_around(photo, sums, x, y, SOFT_REACH, photo->smooth + 3 * i);
         photo->kind[i] = is_plain ? SKY_PLAIN : is_soft ? SKY_SOFT : SKY_BUSY;
         if (photo->kept && !photo->kept[i]) photo->kind[i] = SKY_BUSY;
     }
+    free(sums);
+    return SPLAT_OK;
 }
 
 /* ---------------------------------------------------------------- all photos */
@@ -108,7 +136,7 @@ splat_status sky_photos_load(sky_finder *f, splat_error *error)
         for (size_t i = 0; i < n; i++) {
             for (int k = 0; k < 3; k++) f->photos[first + i].gain[k] = 1;
             statuses[first + i] = shrink(f, first + i, side, &errors[i]);
-            if (statuses[first + i] == SPLAT_OK) find_kinds(&f->photos[first + i]);
+            if (statuses[first + i] == SPLAT_OK) statuses[first + i] = find_kinds(&f->photos[first + i], &errors[i]);
         }
         for (size_t i = 0; i < n && status == SPLAT_OK; i++) {
             status = statuses[first + i];
