@@ -284,9 +284,30 @@ static void a_smooth_surface_through_a_plane_is_the_plane(void **state)
     free(view.labels);
 }
 
+/* A picture that is lower than one pixel of its small photo. */
+static void strips_have_what_hides(void **state)
+{
+    (void)state;
+    enum { STRIP = 720 };
+    splat_error error;
+    plane_view view = {0};
+    float depth[2 * STRIP];
+    uint8_t *rgb = calloc(3 * 2 * STRIP, 1);
+    splat_view_map map = {.camera.width = STRIP, .camera.height = 2, .depth = depth};
+    view.labels = calloc(2 * STRIP, sizeof *view.labels);
+    for (int p = 0; p < 2 * STRIP; p++) depth[p] = p < STRIP ? 1 : 2;
+    must(plane_shade_make(&map.camera, rgb, &view, &error), &error);
+    must(plane_shade_hide(&map, &view, &error), &error);
+    assert_int_equal(view.shade_height, 1);
+    for (int x = 0; x < view.shade_width; x++) assert_true(view.hiding[x] == 2);
+    free(rgb);
+    plane_view_free(&view);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strips_have_what_hides),
         cmocka_unit_test(a_round_plain_wall_is_found),
         cmocka_unit_test(a_wall_does_not_take_the_columns_before_it),
         cmocka_unit_test(photos_of_other_exposure_are_made_equal),

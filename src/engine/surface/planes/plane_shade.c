@@ -80,8 +80,10 @@ splat_status plane_shade_hide(const splat_view_map *map, plane_view *view, splat
     const size_t side = (size_t)view->shade_side, map_width = (size_t)map->camera.width;
     view->hiding = malloc(n * sizeof *view->hiding);
     if (!view->hiding) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for depths of %zu pixels", n);
-    for (size_t i = 0; i < n; i++) {
-        const size_t p = (i / width * side + side / 2) * map_width + i % width * side + side / 2;
+    for (size_t i = 0; i < n; i++) { /* a map may be narrower than one pixel of the small photo */
+        const size_t x = (size_t)clamp((int)(i % width * side + side / 2), map->camera.width);
+        const size_t y = (size_t)clamp((int)(i / width * side + side / 2), map->camera.height);
+        const size_t p = y * map_width + x;
         view->hiding[i] = view->labels[p] ? 0 : map->depth[p];
     }
     return SPLAT_OK;
