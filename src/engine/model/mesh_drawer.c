@@ -49,8 +49,8 @@ void splat_mesh_drawer_close(splat_mesh_drawer *drawer)
     drawer->backend = NULL;
 }
 
-splat_status splat_mesh_drawer_draw(splat_mesh_drawer *drawer, const splat_camera *camera, float near, uint32_t *ids,
-                                    float *depth, float (*weights)[2], uint8_t *front, splat_error *error)
+static splat_status draw(splat_mesh_drawer *drawer, const splat_camera *camera, float near, uint32_t *ids,
+                         float *depth, float (*weights)[2], uint8_t *front, splat_error *error)
 {
     splat_backend *b = drawer->backend;
     splat_block *blocks = drawer->blocks;
@@ -70,4 +70,13 @@ splat_status splat_mesh_drawer_draw(splat_mesh_drawer *drawer, const splat_camer
     SPLAT_TRY(splat_backend_download(b, depth, args.depth, n * sizeof *depth, error));
     if (weights) SPLAT_TRY(splat_backend_download(b, weights, args.weights, n * sizeof *weights, error));
     return front ? splat_backend_download(b, front, args.front, n, error) : SPLAT_OK;
+}
+
+splat_status splat_mesh_drawer_draw(splat_mesh_drawer *drawer, const splat_camera *camera, float near, uint32_t *ids,
+                                    float *depth, float (*weights)[2], uint8_t *front, splat_error *error)
+{
+    splat_status status;
+#pragma omp critical(splat_mesh_drawer)
+    status = draw(drawer, camera, near, ids, depth, weights, front, error);
+    return status;
 }

@@ -18,7 +18,7 @@ void splat_mesh_drawer_open(splat_mesh_drawer *drawer, splat_backend *backend, c
 void splat_mesh_drawer_close(splat_mesh_drawer *drawer);
 
 /* The maps of ops/mesh_raster/mesh_raster.h in the caller's host memory; weights and front may be NULL. The drawer is
- * open; one thread at a time. */
+ * open. Several threads may call; the device draws one picture after the other. */
 splat_status splat_mesh_drawer_draw(splat_mesh_drawer *drawer, const splat_camera *camera, float near, uint32_t *ids,
                                     float *depth, float (*weights)[2], uint8_t *front, splat_error *error);
 

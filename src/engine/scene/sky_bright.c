@@ -16,7 +16,6 @@
 #define LEAST_HIGH_RATIO 1.0f  /* the same, to the brightest tenth of what is no region */
 #define LEAST_USUAL 0.75f      /* of the level that the ratio of all photos gives */
 #define HIGH 0.9               /* the quantile of that */
-#define LEAST_ELEVATION 0.0872 /* sine of 5 degrees, of a region on average */
 
 /* The upper border of a photo. */
 typedef struct bright_photo {
@@ -82,7 +81,7 @@ static void find_regions(const sky_finder *f, const sky_photo *photo, bright_pho
         }
         uint32_t rest[256];
         for (int i = 0; i < 256; i++) rest[i] = all[i] - counts[i];
-        const bool is_sky = n_region >= LEAST_REGION && elevation > LEAST_ELEVATION * (double)n_region &&
+        const bool is_sky = n_region >= LEAST_REGION && elevation > SKY_LEAST_ELEVATION * (double)n_region &&
                             quantile_of(counts, 0.5) > LEAST_RATIO * quantile_of(rest, 0.5);
         for (int i = 0; i < 256 && is_sky; i++) sky[i] += counts[i];
     }

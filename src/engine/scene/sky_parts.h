@@ -7,6 +7,7 @@
 
 #define SKY_SIDE 64 /* bins along a side of the cube map: 1.4 degrees */
 #define SKY_BINS (6 * SKY_SIDE * SKY_SIDE)
+#define SKY_LEAST_ELEVATION 0.0872 /* sine of 5 degrees: the mean of a region that is sky */
 #define SKY_VOTERS 160 /* photos at most that determine the dome */
 
 typedef enum sky_kind {

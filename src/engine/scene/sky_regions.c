@@ -19,7 +19,6 @@
 #define SOFT_SAME 2.0f
 #define BRIGHT 0.8f     /* of the level of a bright sky */
 #define GAP_BRIGHT 0.9f
-#define LEAST_ELEVATION 0.0872 /* sine of 5 degrees, of a region on average */
 #define LEAST_BIN 4u       /* pixels of regions that are sky make their bin sky */
 #define LEAST_TOUCH 0.15    /* of a lower region's pixels lies in such bins */
 #define LEAST_LARGE 0.005   /* of the photo: smaller regions have no tone curve */
@@ -73,7 +72,7 @@ static void label(const sky_finder *f, const sky_photo *photo, size_t first, reg
             stack[n++] = (uint32_t)next[k];
         }
     }
-    r.is_high = !f->has_up || r.elevation > LEAST_ELEVATION * r.n;
+    r.is_high = !f->has_up || r.elevation > SKY_LEAST_ELEVATION * r.n;
     if ((photo->kind[first] == SKY_SOFT || f->brightness > 0) && !r.is_top) r.n_fits = 0;
     if (r.n < LEAST_REGION) r.n_fits = 0;
     map->regions[map->n++] = r;

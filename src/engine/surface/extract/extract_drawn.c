@@ -61,11 +61,8 @@ static splat_status draw_maps(const drawer *d, const splat_camera *camera, float
 {
     const splat_mesh_raster_options raster = {near, 1};
     const splat_mesh_raster_maps maps = {.faces = own->faces, .depth = own->depth, .front = own->front};
-    splat_status status;
     if (!d->device->backend) return splat_mesh_rasterize(d->mesh, camera, &raster, &maps, error);
-#pragma omp critical(splat_extract_device)
-    status = splat_mesh_drawer_draw(d->device, camera, near, own->faces, own->depth, NULL, own->front, error);
-    return status;
+    return splat_mesh_drawer_draw(d->device, camera, near, own->faces, own->depth, NULL, own->front, error);
 }
 
 static splat_status draw(const drawer *d, size_t number, int worker, pictures *own, splat_error *error)

@@ -40,10 +40,7 @@ static splat_status read_kept(void *user, size_t i, uint8_t *kept, bool *all, sp
 static splat_status draw_on_device(void *user, const splat_camera *camera, float near, uint32_t *faces, float *depth,
                                    splat_error *error)
 {
-    splat_status status;
-#pragma omp critical(splat_extract_device)
-    status = splat_mesh_drawer_draw(user, camera, near, faces, depth, NULL, NULL, error);
-    return status;
+    return splat_mesh_drawer_draw(user, camera, near, faces, depth, NULL, NULL, error);
 }
 
 splat_status splat_extract_drop_invisible(const splat_extraction *e, splat_mesh *mesh, size_t *n_faces,
