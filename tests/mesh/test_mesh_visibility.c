@@ -34,20 +34,20 @@ static void test_ball(void **state)
     splat_camera cameras[2] = {camera_at(0, 0, -6, 600), camera_at(0, 0, -6, 600)};
     splat_mesh_visibility_options options;
     splat_mesh_visibility_options_init(&options);
-    uint8_t *seen = malloc(ball.n_faces);
+    float *seen = malloc(ball.n_faces * sizeof *seen);
     ASSERT_OK(splat_mesh_find_visible(&ball, cameras, 1, &options, seen, &error));
     for (size_t i = 0; i < ball.n_faces; i++) {
         double n[3], towards = 0;
         const float *p = ball.vertices + 3 * (size_t)ball.faces[3 * i];
         splat_mesh_face_cross(&ball, i, n);
         for (int k = 0; k < 3; k++) towards += n[k] * ((double)cameras[0].center[k] - (double)p[k]);
-        assert_int_equal(seen[i], towards > 0);
+        assert_int_equal(seen[i] > 0, towards > 0);
     }
     for (int k = 0; k < 9; k++) cameras[1].rotation[k] = k % 4 ? 0 : k == 0 ? 1 : -1; /* turned around x */
     cameras[1].center[2] = cameras[1].translation[2] = 6;
     ASSERT_OK(splat_mesh_find_visible(&ball, cameras, 2, &options, seen, &error));
     size_t n_unseen = 0;
-    for (size_t i = 0; i < ball.n_faces; i++) n_unseen += !seen[i];
+    for (size_t i = 0; i < ball.n_faces; i++) n_unseen += !(seen[i] > 0);
     assert_int_equal(n_unseen, 96); /* the two rings of 48 around its middle: 7.5 degrees are less than asin(1 / 6) */
     free(seen);
     splat_mesh_free(&ball);
@@ -73,7 +73,7 @@ static void test_pieces(void **state)
     splat_mesh_visibility_options options;
     splat_mesh_visibility_info info;
     splat_mesh_visibility_options_init(&options);
-    options.rim = SIZE_MAX;
+    options.rim = -1;
     ASSERT_OK(splat_mesh_remove_invisible(&mesh, &camera, 1, &options, &info, &error));
     assert_int_equal(info.n_pieces, 1);
     assert_int_equal(info.n_piece_faces, 3200);
@@ -92,7 +92,7 @@ static void test_pieces(void **state)
     splat_mesh_free(&mesh);
 }
 
-/* The rim is so many faces wide, whatever the threads. */
+/* The rim is so many pixels wide, however large the faces, whatever the threads. */
 static void test_rim(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void test_rim(void **state)
     splat_mesh_visibility_info info;
     splat_mesh_visibility_options_init(&options);
     options.least_share = 0;
-    for (size_t rim = 0; rim < 30; rim += 5) {
+    for (double rim = 0; rim < 1000; rim += 100) {
         splat_mesh mesh = two_sheets(40), copy = two_sheets(40);
         options.rim = rim;
         options.threads = 1;
@@ -121,8 +121,10 @@ static void test_rim(void **state)
             reach = fmax(reach, d);
             least = fmin(least, d);
         }
-        /* 0.105 is seen, to the next whole square 0.125; a face further is a square further */
-        assert_float_equal(reach, fmin(0.5, 0.125 + 0.025 * (double)rim), 1e-5);
+        /* 0.105 is seen, to the next whole square 0.125; beyond, squares whose middle the rim reaches */
+        const double wide = rim * 0.21 / 400;
+        assert_true(reach > fmin(0.499, 0.125 + wide - 0.025) && reach < fmin(0.501, 0.126 + wide + 0.0125));
+        assert_true(rim > 0 || reach < 0.126);
         assert_true(least < 0.02);
         splat_mesh_free(&mesh);
         splat_mesh_free(&copy);
@@ -150,16 +152,16 @@ static void test_pixels_that_do_not_look(void **state)
     splat_mesh_visibility_options_init(&options);
     options.kept = keep_some;
     options.kept_user = &side;
-    uint8_t *seen = malloc(sheet.n_faces);
+    float *seen = malloc(sheet.n_faces * sizeof *seen);
     ASSERT_OK(splat_mesh_find_visible(&sheet, cameras, 1, &options, seen, &error));
     for (size_t i = 0; i < sheet.n_faces; i++) {
         double x = 0;
         for (int k = 0; k < 3; k++) x += (double)sheet.vertices[3 * (size_t)sheet.faces[3 * i + (size_t)k]] / 3;
-        assert_int_equal(seen[i], x < 0.5);
+        assert_int_equal(seen[i] > 0, x < 0.5);
     }
     for (int from = 1; from < 3; from++) { /* one that looks with all pixels, and one that does with none */
         ASSERT_OK(splat_mesh_find_visible(&sheet, cameras, 3, &options, seen, &error));
-        for (size_t i = 0; i < sheet.n_faces; i++) assert_int_equal(seen[i], 1);
+        for (size_t i = 0; i < sheet.n_faces; i++) assert_float_equal(seen[i], 1.0 / side, 1e-6);
         options.threads = 3;
     }
     assert_int_equal(splat_mesh_find_visible(&sheet, cameras, 4, &options, seen, &error), SPLAT_ERROR_FORMAT);
@@ -174,7 +176,7 @@ static void test_edges_of_it(void **state)
     splat_error error;
     splat_mesh torus = make_torus(60, 30, 1, 0.4), empty = {0};
     splat_camera cameras[9];
-    uint8_t *seen[2] = {malloc(torus.n_faces), malloc(torus.n_faces)};
+    float *seen[2] = {malloc(torus.n_faces * sizeof(float)), malloc(torus.n_faces * sizeof(float))};
     splat_mesh_visibility_options options;
     splat_mesh_visibility_info info;
     splat_mesh_visibility_options_init(&options);
@@ -188,7 +190,7 @@ static void test_edges_of_it(void **state)
         ASSERT_OK(splat_mesh_find_visible(&torus, cameras, 9, &options, seen[0], &error));
         options.threads = threads;
         ASSERT_OK(splat_mesh_find_visible(&torus, cameras, 9, &options, seen[1], &error));
-        assert_memory_equal(seen[0], seen[1], torus.n_faces);
+        assert_memory_equal(seen[0], seen[1], torus.n_faces * sizeof(float));
     }
     ASSERT_OK(splat_mesh_remove_invisible(&empty, cameras, 9, &options, &info, &error));
     ASSERT_OK(splat_mesh_remove_invisible(&torus, cameras, 0, &options, &info, &error));

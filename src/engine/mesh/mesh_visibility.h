@@ -14,7 +14,7 @@ typedef splat_status (*splat_mesh_draw_function)(void *user, const splat_camera 
 
 typedef struct splat_mesh_visibility_options {
     double least_share;   /* 0.001: pieces (faces joined by vertices) with a smaller share of seen faces go; 0: none */
-    size_t rim;           /* 8; faces not seen and more than so many faces away from a seen one go; SIZE_MAX: none */
+    double rim;           /* 4; faces not seen and more than so many pixels away from a seen one go; below 0: none */
     float near;           /* 0.01: nearer surface hides nothing and is not seen, scene units along the camera's axis */
     int threads;          /* >= 1; the result does not depend on it */
     splat_mesh_kept_function kept; /* NULL: all pixels look */
@@ -32,16 +32,18 @@ typedef struct splat_mesh_visibility_info {
 
 void splat_mesh_visibility_options_init(splat_mesh_visibility_options *options);
 
-/* seen[n_faces] = 1 for every face, front or back, that is nearest at the centre of a pixel of one of the cameras
- * (splat_mesh_rasterize) that looks, else 0. One camera a thread at a time: 8 bytes a pixel (9 with `kept`), 12 a
- * vertex, 4 a face and those of the list that splat_mesh_rasterize makes. The mesh must be valid. Errors: ARGUMENT (a
- * camera; near, threads), MEMORY, those of `kept`. */
+/* widths[n_faces]: for every face, front or back, that is nearest at the centre of a pixel of one of the cameras
+ * (splat_mesh_rasterize) that looks, the least width that such a pixel has there (depth over focal length, scene
+ * units); 0: no camera sees it. One camera a thread at a time: 8 bytes a pixel (9 with `kept`), 12 a vertex, 4 a face
+ * and those of the list that splat_mesh_rasterize makes. The mesh must be valid. Errors: ARGUMENT (a camera; near,
+ * threads), MEMORY, those of `kept`. */
 splat_status splat_mesh_find_visible(const splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
-                                     const splat_mesh_visibility_options *options, uint8_t *seen, splat_error *error);
+                                     const splat_mesh_visibility_options *options, float *widths, splat_error *error);
 
-/* Removes what the cameras do not see, as the options say, and vertices that no face uses any more. A face is a step
- * from those that it shares a vertex with. Where nothing is seen at all, everything goes but with least_share 0 and rim
- * SIZE_MAX. info may be NULL. Errors: as above; then the mesh is as it was. */
+/* Removes what the cameras do not see, as the options say, and vertices that no face uses any more. The rim is
+ * measured along edges, from the corners of seen faces to the middle of the unseen one, in the width of a pixel at the
+ * seen face. Where nothing is seen at all, everything goes but with least_share 0 and a rim below 0. info may be NULL.
+ * Errors: as above; then the mesh is as it was. */
 splat_status splat_mesh_remove_invisible(splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
                                          const splat_mesh_visibility_options *options, splat_mesh_visibility_info *info,
                                          splat_error *error);

@@ -63,7 +63,7 @@ splat_status splat_extract_drop_invisible(const splat_extraction *e, splat_mesh 
     splat_mesh_visibility_options options;
     splat_mesh_visibility_options_init(&options);
     options.least_share = o->least_seen;
-    options.rim = has_rim ? (size_t)o->unseen_rim : SIZE_MAX;
+    options.rim = has_rim ? o->unseen_rim : -1;
     options.near = fmaxf(fminf(options.near, SEEN_NEAR * e->scene->dataset.extent), 1e-6f);
     options.threads = e->threads;
     looking_views views = {e->scene, cameras, step};
