@@ -180,7 +180,8 @@ static void raise(float *left, float now)
     while (bits > most && !__atomic_compare_exchange_n(at, &most, bits, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
-/* Goes on from the corners that were reached before. True if the face, or one of its corners, is reached for the first time, or with more left. */
+/* Goes on from the corners that were reached before. True if the face, or one of its corners, is reached for the first
+ * time, or with more left. */
 static bool reach(rim *r, size_t face)
 {
     const uint32_t *corners = r->mesh->faces + 3 * face;

@@ -1,9 +1,12 @@
 /* Planes of the scene made to agree with the photos: the edges around a plane's segments fall onto each other in all
  * photos (plane_rims.c), and where two planes meet the line that both have in common falls onto an edge, whatever depth
  * the splat has there. All planes are refined together by Gauss-Newton with Tukey's weights, as a bundle adjustment of
- * planes under known cameras; where edges say nothing of a plane its seeds keep it. */
+ * planes under known cameras; where edges say nothing of a plane its places in the splat keep it (plane_anchors.c).
+ * Some edges mislead: a box that stands before a wall has an outline as straight as the corner of two walls. So each
+ * pair of planes, and each plane's right angles, are left out by turns, and stay out where all else then agrees. */
 #include "surface/planes/plane_creases.h"
 #include "math/vec3.h"
+#include "surface/planes/plane_anchors.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_rims.h"
 
@@ -20,19 +23,18 @@
 #define EDGE_RUN 8.0        /* pixels of an edge that share their error */
 #define LEAST_WEIGHT 0.8    /* mean weight of the edges of two planes; outlines of what stands in front have less */
 #define SURE_PASS 3         /* from which on pairs with less are left out */
-#define SEED_SIGMA 0.002    /* of the depth: of a plane's seeds, at least, as those of plain parts agree on a wrong
+#define ANCHOR_SIGMA 0.002  /* of the depth: of a plane's anchors, at least, as those of plain parts agree on a wrong
                                depth */
 #define MOST_UNITS 1000.0   /* independent places, at most, that the rims of a plane count for */
 #define RIMS_DENY 14.0      /* deviations squared by which rims deny a plane: a chance of 0.3 % with three unknowns */
-#define SEED_CUT 0.01       /* of the depth, where their weight ends */
-#define SEED_GROUPS 8.0     /* independent groups among a plane's seeds: the seeds of a group share their error, as all
-                               views see the same splat */
+#define SHIFT_GROUPS 8.0    /* groups of anchors that tell how far off a plane is, as the errors of all have a part in
+                               common; all groups that there are tell its tilts */
 #define ANGLE_SIGMA 0.002   /* radians, of a right angle */
 #define ANGLE_CUT 0.02      /* radians: other angles are meant */
-#define ANGLE_SEEDS 100     /* of planes that have right angles */
-#define LEAST_FIRST 0.5     /* mean weight, in the beginning, of edges that other edges may not contradict */
-#define LEAST_LEFT 0.5      /* of a plane's seeds, by weight: with fewer left on it edges and seeds contradict */
-#define MOST_TRIALS 5       /* to refine planes without what contradicts */
+#define ANGLE_PLACES 100    /* found on planes that have right angles */
+#define LEAST_LEFT 0.5      /* of a plane's anchors, by weight: with fewer left on it edges and anchors contradict */
+#define GAIN 0.3            /* of agreement, by which it is better to leave something out */
+#define MOST_LEFT_OUT 8     /* pairs and planes */
 #define DAMPING 1e-4        /* of each unknown: a plane turns about its only edge no more than it must */
 #define N_PASSES 8
 
@@ -47,15 +49,14 @@ typedef struct crease {
 typedef struct pair {
     uint32_t n_views, last_view; /* that see it; + 1 */
     double n, weight;            /* edges, and the sum of their weights in the last pass */
-    double first;                /* their mean weight where the planes were in the beginning */
     double distance, sigma;      /* the sum of weight times residual, and what the last pass tells; pixels */
     bool is_out, is_barred;      /* out: its edges are measured and do not count; barred: out in all passes */
 } pair;
 
-/* Seeds of a plane: sums of weights, and of distances over depth. */
-typedef struct own_seeds {
-    double weight, distance;
-} own_seeds;
+/* Anchors of a plane: sums of weights, and of distances over depth, without and with their signs. */
+typedef struct own_anchors {
+    double weight, distance, side;
+} own_anchors;
 
 typedef struct refiner {
     const splat_view_maps *maps;
@@ -66,8 +67,9 @@ typedef struct refiner {
     crease *creases;   /* [n_creases] */
     size_t n_creases;
     pair *pairs;       /* [n][n] */
-    own_seeds *seeds;  /* [3][n]: now, in the last pass, in the beginning */
-    bool *is_held;     /* [n] keeps to its seeds */
+    plane_anchors anchors;
+    own_anchors *sums; /* [3][n] of anchors: now, in the last pass, in the beginning */
+    bool *is_skew;     /* [n] stands at no right angle */
     bool *is_tied;     /* [n] meets two others or more */
     size_t *n_angles;  /* [n] others at a right angle, or parallel */
     plane_rims *rims;
@@ -142,28 +144,27 @@ static void add_crease(refiner *r, const crease *edge, double cut, double sigmas
     add(r, planes, 2, rows, residual, weight / (own->sigma * own->sigma * EDGE_RUN));
 }
 
-/* The splat's seeds keep a plane as well as they agree on it. before: of the last pass; NULL: only measure. */
-static void add_seeds(refiner *r, const plane_view *view, const plane_hypothesis *h, const own_seeds *before)
+/* An anchor keeps its plane as well as all of them agree on it. before: of the last pass; NULL: only measure. */
+static void add_anchor(refiner *r, const plane_anchor *anchor, const own_anchors *before)
 {
-    const plane_segment *segment = &view->segments[h->segment];
-    size_t plane = (size_t)h->plane;
+    const size_t plane = anchor->plane;
     const plane_fit *fit = &r->planes[plane].fit;
-    if (before && !(before[plane].weight > 0)) return;
-    double sigma = before ? fmax(1.25 * before[plane].distance / before[plane].weight, SEED_SIGMA) : 0;
-    for (uint32_t i = 0; i < segment->n_seeds; i++) {
-        const plane_seed *seed = &view->seeds[segment->first_seed + i];
-        if (seed->line) continue;
-        const double place[3] = {(double)seed->position[0], (double)seed->position[1], (double)seed->position[2]};
-        double distance = plane_distance(fit, seed->position), depth = (double)seed->depth, rows[3];
-        double weight = tukey(distance / (SEED_CUT * depth));
-        if (!(weight > 0)) continue;
-        r->seeds[plane].weight += weight;
-        r->seeds[plane].distance += weight * fabs(distance) / depth;
-        if (!before) continue;
-        rows_of_place(fit, place, rows);
-        add(r, &plane, 1, rows, distance,
-            weight * SEED_GROUPS / (before[plane].weight * sigma * sigma * depth * depth));
-    }
+    const double place[3] = {(double)anchor->position[0], (double)anchor->position[1], (double)anchor->position[2]};
+    const double distance = plane_distance(fit, anchor->position), depth = (double)anchor->depth;
+    double weight = tukey(distance / (PLANE_ANCHOR_REACH * depth)), rows[3];
+    own_anchors *own = &r->sums[plane];
+    if (!(weight > 0)) return;
+    own->weight += weight;
+    own->distance += weight * fabs(distance) / depth;
+    own->side += weight * distance / depth;
+    if (!before || !(before[plane].weight > 0)) return;
+    const double sigma = fmax(1.25 * before[plane].distance / before[plane].weight, ANCHOR_SIGMA);
+    const double mean = before[plane].side / before[plane].weight * depth, shift[3] = {0, 0, -1};
+    weight /= before[plane].weight * sigma * sigma * depth * depth;
+    rows_of_place(fit, place, rows);
+    rows[2] = 0;
+    add(r, &plane, 1, rows, distance - mean, weight * r->anchors.groups[plane]);
+    add(r, &plane, 1, shift, distance, weight * SHIFT_GROUPS);
 }
 
 /* a . b = 0, or the same of an axis of b where both are parallel; axis < 0: none. */
@@ -184,13 +185,14 @@ static void add_angle(refiner *r, size_t a, size_t b, int axis, double weight)
 /* True if two planes are nearly at a right angle; *is_parallel: or nearly parallel. */
 static bool is_at_angle(const refiner *r, size_t a, size_t b, bool *is_parallel)
 {
-    if (r->seeds[r->n + a].weight < ANGLE_SEEDS || r->seeds[r->n + b].weight < ANGLE_SEEDS) return false;
+    if (r->is_skew[a] || r->is_skew[b]) return false;
+    if (r->anchors.counts[a] < ANGLE_PLACES || r->anchors.counts[b] < ANGLE_PLACES) return false;
     const double cosine = fabs(splat_dot3(r->planes[a].fit.normal, r->planes[b].fit.normal));
     *is_parallel = cosine > 1 - ANGLE_CUT * ANGLE_CUT / 2;
     return *is_parallel || cosine < ANGLE_CUT;
 }
 
-/* Planes at nearly right angles, of which people build much, become so as far as edges and seeds allow. is_once:
+/* Planes at nearly right angles, of which people build much, become so as far as edges and anchors allow. is_once:
  * however many others a plane has, together they say it once. */
 static void add_angles(refiner *r, bool is_once)
 {
@@ -209,13 +211,10 @@ static void add_angles(refiner *r, bool is_once)
         }
 }
 
-static void add_all_seeds(refiner *r, const own_seeds *before)
+static void add_all_anchors(refiner *r, const own_anchors *before)
 {
-    memset(r->seeds, 0, r->n * sizeof *r->seeds);
-    for (size_t v = 0; v < r->maps->n; v++)
-        for (uint32_t i = 0; i < r->views[v].n_hypotheses; i++)
-            if (r->views[v].hypotheses[i].plane >= 0)
-                add_seeds(r, &r->views[v], &r->views[v].hypotheses[i], before);
+    memset(r->sums, 0, r->n * sizeof *r->sums);
+    for (size_t i = 0; i < r->anchors.n; i++) add_anchor(r, &r->anchors.anchors[i], before);
 }
 
 /* Cholesky, in place, damped as by Levenberg and Marquardt; an unknown that nothing is said of stays 0. */
@@ -298,14 +297,6 @@ static void find_creases(refiner *r)
 
 static const double cuts[N_PASSES] = {10, 7, 5, 3.5, 2.5, 2.5, 2.5, 2.5}; /* pixels */
 
-/* How well edges agree with the planes that the seeds alone make. */
-static void measure_first(refiner *r)
-{
-    for (size_t i = 0; i < r->n * r->n; i++) r->pairs[i].is_out = true;
-    for (size_t i = 0; i < r->n_creases; i++) add_crease(r, &r->creases[i], cuts[SURE_PASS], 0);
-    for (size_t i = 0; i < r->n * r->n; i++) r->pairs[i].first = r->pairs[i].weight / fmax(r->pairs[i].n, 1);
-}
-
 /* The deviation of edges, pixels, by their weighted distances: strong edges lie within a tenth of a pixel, weak ones
  * within half. */
 static double sigma_of(double distance, double weight)
@@ -319,8 +310,7 @@ static void add_all_creases(refiner *r, int pass, bool has_rims)
     const bool is_fine = pass >= SURE_PASS, is_sure = is_fine || has_rims;
     for (size_t i = 0; i < r->n * r->n; i++) {
         pair *own = &r->pairs[i];
-        own->is_out = own->is_barred || r->is_held[i / r->n] || r->is_held[i % r->n] ||
-                      (is_sure && own->weight < LEAST_WEIGHT * own->n);
+        own->is_out = own->is_barred || (is_sure && own->weight < LEAST_WEIGHT * own->n);
         own->sigma = is_fine ? sigma_of(own->distance, own->weight) : EDGE_SIGMA;
         own->n = own->weight = own->distance = 0;
     }
@@ -360,20 +350,20 @@ static void leave_out_tied(refiner *r)
 /* has_rims: they count, and tied planes stay. */
 static void make_passes(refiner *r, bool has_rims)
 {
-    own_seeds *before = r->seeds + r->n;
+    own_anchors *before = r->sums + r->n;
     for (int pass = 0; pass < N_PASSES; pass++) {
-        memcpy(before, r->seeds, r->n * sizeof *before);
+        memcpy(before, r->sums, r->n * sizeof *before);
         memset(r->matrix, 0, r->size * r->size * sizeof *r->matrix);
         memset(r->vector, 0, r->size * sizeof *r->vector);
         add_all_creases(r, pass, has_rims);
         if (has_rims) add_rims(r, cuts[pass]);
-        add_all_seeds(r, before);
+        add_all_anchors(r, before);
         add_angles(r, has_rims);
         if (has_rims) leave_out_tied(r);
         solve(r);
         for (size_t i = 0; i < r->n; i++) move(&r->planes[i].fit, r->vector + 3 * i);
     }
-    add_all_seeds(r, NULL);
+    add_all_anchors(r, NULL);
 }
 
 /* How many others a plane meets, so that the edges of all agree. */
@@ -387,49 +377,65 @@ static uint32_t count_others(const refiner *r, size_t plane)
     return n;
 }
 
-static pair *pair_of(const refiner *r, size_t a, size_t b)
+/* How much of all that is known of the planes agrees: of each plane's anchors the part that still lies on it, of each
+ * pair's edges the part that lies where both planes meet. */
+static double agreement(const refiner *r)
 {
-    return &r->pairs[a < b ? a * r->n + b : b * r->n + a];
+    const own_anchors *first = r->sums + 2 * r->n;
+    double sum = 0;
+    for (size_t i = 0; i < r->n; i++)
+        if (first[i].weight > 0) sum += fmin(r->sums[i].weight / first[i].weight, 1);
+    for (size_t i = 0; i < r->n * r->n; i++)
+        if (r->pairs[i].n > 0) sum += r->pairs[i].weight / r->pairs[i].n;
+    return sum;
 }
 
-/* Edges of a plane contradict each other if those with one other plane agreed with its seeds, and no more do. Then the
- * edges that never agreed with the seeds are outlines of something in front, and are barred. True if there are such. */
-static bool bar_outlines(refiner *r, size_t plane)
+/* Makes all passes from where the planes were in the beginning. */
+static void begin_again(refiner *r, const plane_fit *fits)
 {
-    bool is_lost = false, is_any = false;
-    for (size_t i = 0; i < r->n; i++) {
-        const pair *own = pair_of(r, plane, i);
-        is_lost |= i != plane && own->first >= LEAST_WEIGHT && own->is_out && !own->is_barred;
-    }
-    for (size_t i = 0; i < r->n && is_lost; i++) {
-        pair *own = pair_of(r, plane, i);
-        if (i == plane || !(own->n > 0) || own->is_out || own->first >= LEAST_FIRST) continue;
-        is_any = own->is_barred = true;
-    }
-    return is_any;
-}
-
-/* Planes that the edges with one other took away from their seeds keep to these: something else is there. Of two lines
- * or more some say the same of a plane, and are believed. True if there are such. */
-static bool hold_lost(refiner *r, const own_seeds *first)
-{
-    bool is_any = false;
-    for (size_t i = 0; i < r->n; i++) {
-        bool is_left = r->seeds[i].weight >= LEAST_LEFT * first[i].weight;
-        if (is_left || r->is_held[i] || count_others(r, i) > 1) continue;
-        is_any = r->is_held[i] = true;
-    }
-    return is_any;
-}
-
-/* Leaves out what contradicts. False when there is nothing; else all planes are as they were. */
-static bool hold_back(refiner *r, const own_seeds *first, const plane_fit *fits)
-{
-    bool is_any = false;
-    for (size_t i = 0; i < r->n; i++) is_any |= bar_outlines(r, i);
-    if (!is_any && !hold_lost(r, first)) return false;
     for (size_t i = 0; i < r->n; i++) r->planes[i].fit = fits[i];
-    return true;
+    memcpy(r->sums, r->sums + 2 * r->n, r->n * sizeof *r->sums);
+    make_passes(r, false);
+}
+
+/* True if a plane has left its anchors. */
+static bool is_lost(const refiner *r, size_t i)
+{
+    return r->sums[i].weight < LEAST_LEFT * r->sums[2 * r->n + i].weight;
+}
+
+/* Lists what may be left out: pairs of a plane that has left its anchors, and the right angles of every plane. Returns
+ * how many. */
+static size_t list_doubted(refiner *r, bool **doubted)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n * r->n; i++) {
+        pair *own = &r->pairs[i];
+        const bool is_doubted = is_lost(r, i / r->n) || is_lost(r, i % r->n);
+        if (own->n > 0 && !own->is_out && is_doubted) doubted[n++] = &own->is_barred;
+    }
+    for (size_t i = 0; i < r->n; i++)
+        if (!r->is_skew[i] && r->n_angles[i]) doubted[n++] = &r->is_skew[i];
+    return n;
+}
+
+/* Leaves out what contradicts the rest most. False where nothing does. */
+static bool leave_one_out(refiner *r, const plane_fit *fits, bool **doubted)
+{
+    const size_t n = list_doubted(r, doubted);
+    double best = agreement(r) + GAIN;
+    bool *chosen = NULL;
+    for (size_t i = 0; i < n; i++) {
+        *doubted[i] = true;
+        begin_again(r, fits);
+        *doubted[i] = false;
+        if (!(agreement(r) > best)) continue;
+        best = agreement(r);
+        chosen = doubted[i];
+    }
+    if (chosen) *chosen = true;
+    if (n) begin_again(r, fits);
+    return chosen;
 }
 
 /* Squared deviations that a plane's rims would lose if it lay where they say. */
@@ -467,24 +473,18 @@ static void refine_loose(refiner *r, const plane_fit *fits)
         r->planes[i].fit = fits[i];
     }
     if (!is_any || r->is_short) return;
-    for (size_t i = 0; i < r->n * r->n; i++) r->pairs[i].is_barred |= r->pairs[i].first < LEAST_FIRST;
-    add_all_seeds(r, NULL);
+    add_all_anchors(r, NULL);
     make_passes(r, true);
 }
 
-static void refine(refiner *r, plane_fit *fits)
+static void refine(refiner *r, plane_fit *fits, bool **doubted)
 {
-    own_seeds *first = r->seeds + 2 * r->n;
     find_creases(r);
-    measure_first(r);
-    add_all_seeds(r, NULL);
-    memcpy(first, r->seeds, r->n * sizeof *first);
+    add_all_anchors(r, NULL);
+    memcpy(r->sums + 2 * r->n, r->sums, r->n * sizeof *r->sums);
     for (size_t i = 0; i < r->n; i++) fits[i] = r->planes[i].fit;
     make_passes(r, false);
-    for (int trial = 0; trial < MOST_TRIALS && hold_back(r, first, fits); trial++) {
-        memcpy(r->seeds, first, r->n * sizeof *first);
-        make_passes(r, false);
-    }
+    for (int i = 0; i < MOST_LEFT_OUT && leave_one_out(r, fits, doubted); i++) {}
     refine_loose(r, fits);
 }
 
@@ -497,17 +497,20 @@ splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view 
     r.matrix = malloc((r.size * r.size + 1) * sizeof *r.matrix);
     r.vector = malloc((r.size + 1) * sizeof *r.vector);
     r.pairs = calloc(n * n + 1, sizeof *r.pairs);
-    r.seeds = malloc((3 * n + 1) * sizeof *r.seeds);
-    r.is_held = calloc(n + 1, sizeof *r.is_held);
+    r.sums = malloc((3 * n + 1) * sizeof *r.sums);
+    r.is_skew = calloc(n + 1, sizeof *r.is_skew);
+    bool **doubted = malloc((n * n + n + 1) * sizeof *doubted);
     plane_fit *fits = malloc((n + 1) * sizeof *fits);
     r.creases = malloc((n_edges + 1) * sizeof *r.creases);
     r.rims = plane_rims_make(maps, views, planes, n, threads);
     r.is_tied = calloc(n + 1, sizeof *r.is_tied);
     r.n_angles = malloc((n + 1) * sizeof *r.n_angles);
     r.rim_sums = malloc((n + 1) * sizeof *r.rim_sums);
-    bool is_made = r.matrix && r.vector && r.pairs && r.seeds && r.is_held && fits && r.creases && r.rims &&
+    bool is_made = r.matrix && r.vector && r.pairs && r.sums && r.is_skew && doubted && fits && r.creases && r.rims &&
                    r.rim_sums && r.n_angles && r.is_tied;
-    if (is_made) refine(&r, fits);
+    if (is_made) is_made = plane_anchors_make(maps, views, planes, n, threads, &r.anchors, error) == SPLAT_OK;
+    if (is_made) refine(&r, fits, doubted);
+    plane_anchors_free(&r.anchors);
     plane_rims_free(r.rims);
     free(r.is_tied);
     free(r.n_angles);
@@ -515,8 +518,9 @@ splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view 
     free(r.matrix);
     free(r.vector);
     free(r.pairs);
-    free(r.seeds);
-    free(r.is_held);
+    free(r.sums);
+    free(r.is_skew);
+    free(doubted);
     free(fits);
     free(r.creases);
     if (is_made && !r.is_short) return SPLAT_OK;
