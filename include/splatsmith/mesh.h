@@ -87,7 +87,7 @@ typedef struct splat_mesh_extract_options {
     size_t target_vertices;     /* simplify to this number; 0: do not simplify; 1,000,000 */
     size_t min_component_faces; /* remove smaller pieces; 100 */
     double least_seen;          /* remove pieces with a smaller share of faces that a training view sees; 0.001 */
-    int unseen_rim;             /* remove unseen faces more than this many pixels from a seen one; -1: none; 4 */
+    int unseen_rim;             /* remove unseen faces more than this many pixels from a seen one; -1: none; 8 */
     uint64_t max_host_bytes;    /* host memory for points, pictures and reconstruction; 0: no limit */
     uint64_t seed;              /* seed of the choice of points */
     splat_mesh_progress progress; /* NULL: none */

@@ -11,7 +11,7 @@
 
 void splat_mesh_visibility_options_init(splat_mesh_visibility_options *options)
 {
-    *options = (splat_mesh_visibility_options){.least_share = 0.001, .rim = 4, .near = 0.01f, .threads = 1};
+    *options = (splat_mesh_visibility_options){.least_share = 0.001, .rim = 8, .near = 0.01f, .threads = 1};
 }
 
 static size_t most_pixels(const splat_camera *cameras, size_t n)

@@ -14,7 +14,7 @@ typedef splat_status (*splat_mesh_draw_function)(void *user, const splat_camera 
 
 typedef struct splat_mesh_visibility_options {
     double least_share;   /* 0.001: pieces (faces joined by vertices) with a smaller share of seen faces go; 0: none */
-    double rim;           /* 4; faces not seen and more than so many pixels away from a seen one go; below 0: none */
+    double rim;           /* 8; faces not seen and more than so many pixels away from a seen one go; below 0: none */
     float near;           /* 0.01: nearer surface hides nothing and is not seen, scene units along the camera's axis */
     int threads;          /* >= 1; the result does not depend on it */
     splat_mesh_kept_function kept; /* NULL: all pixels look */
