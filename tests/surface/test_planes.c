@@ -618,6 +618,33 @@ static splat_status no_photo(void *user, size_t number, uint8_t *rgb, splat_erro
     return splat_fail(error, SPLAT_ERROR_IO, "photo %zu is gone", number);
 }
 
+/* With few photos two see a wall, no more. Many photos of which two see it mean an outline more often than a wall. */
+static void two_of_few_views_find_a_wall(void **state)
+{
+    (void)state;
+    enum { MANY = 15 };
+    splat_error error;
+    splat_camera cameras[MANY];
+    size_t n_found[2];
+    for (int is_many = 0; is_many < 2; is_many++) {
+        room r;
+        splat_planes_info info;
+        for (int i = 0; i < MANY; i++) {
+            const double from[3] = {-1, i ? 0.8 : -0.8, 1.5}, to[3] = {3, i ? -0.3 : 0.3, 1.7}, up[3] = {-1, 0.8, 9};
+            cameras[i] = i < 2 ? room_camera(from, to, 320, 240, 192) : room_camera(from, up, 8, 6, 5);
+        }
+        const size_t n = is_many ? MANY : 2;
+        assert_true(room_make(&r, n, cameras, 0.25f, 0.003f));
+        splat_planes_options options = options_for(&r, 2);
+        assert_int_equal(splat_planes_find(&r.maps, &options, &info, &error), SPLAT_OK);
+        n_found[is_many] = info.n;
+        splat_planes_info_free(&info);
+        room_free(&r);
+    }
+    print_message("planes of two views: %zu, of two of many: %zu\n", n_found[0], n_found[1]);
+    assert_true(n_found[0] > 0 && n_found[1] == 0);
+}
+
 static void tiny_and_empty_maps_and_lost_photos(void **state)
 {
     (void)state;
@@ -664,6 +691,7 @@ int main(void)
         cmocka_unit_test(views_see_through_a_plane_from_behind),
         cmocka_unit_test(threads_do_not_matter),
         cmocka_unit_test(sky_takes_no_plane),
+        cmocka_unit_test(two_of_few_views_find_a_wall),
         cmocka_unit_test(tiny_and_empty_maps_and_lost_photos),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,8 @@
 
 #define ANGLE 5.0         /* degrees between the normals of one plane */
 #define OFFSET 0.015      /* of the depth */
-#define LEAST_VIEWS 3
+#define LEAST_VIEWS 3u    /* that support a plane, */
+#define FEW_VIEWS 15u     /* or two, if a scene has fewer views than this: each sees a wall of its own */
 #define LEAST_TURN 10.0   /* degrees between the views that support a plane */
 #define LEAST_SUPPORT 12u /* seeds of a segment */
 #define SUPPORT 0.008     /* of the depth */
@@ -150,6 +151,11 @@ static double turn_of(const merger *m, const double place[3])
     return most;
 }
 
+static uint32_t least_views(const merger *m)
+{
+    return m->maps->n < FEW_VIEWS ? LEAST_VIEWS - 1 : LEAST_VIEWS;
+}
+
 /* True if the members support the plane; computes its rectangle and residual. */
 static bool is_supported(merger *m, const plane_hypothesis *leader, plane_global *plane)
 {
@@ -170,7 +176,7 @@ static bool is_supported(merger *m, const plane_hypothesis *leader, plane_global
         m->sees[h->view] = 1;
     }
     plane->residual = n ? sum / (double)n : 0;
-    return plane->n_views >= LEAST_VIEWS && turn_of(m, leader->fit.centroid) >= LEAST_TURN;
+    return plane->n_views >= least_views(m) && turn_of(m, leader->fit.centroid) >= LEAST_TURN;
 }
 
 static bool grow_plane(merger *m, const plane_hypothesis *leader, plane_global *plane)
@@ -178,10 +184,10 @@ static bool grow_plane(merger *m, const plane_hypothesis *leader, plane_global *
     static const double parts[N_PASSES] = {0.02, 0.015, 0.01, 0.007, 0.005};
     memset(plane, 0, sizeof *plane);
     plane->fit = leader->fit;
-    if (gather(m, &plane->fit) < LEAST_VIEWS) return false;
+    if (gather(m, &plane->fit) < least_views(m)) return false;
     for (int pass = 0; pass < N_PASSES; pass++) {
         if (!fit_once(m, parts[pass], &plane->fit)) return false;
-        if (pass < 2 && gather(m, &plane->fit) < LEAST_VIEWS) return false;
+        if (pass < 2 && gather(m, &plane->fit) < least_views(m)) return false;
     }
     return is_supported(m, leader, plane);
 }
