@@ -174,15 +174,19 @@ splat_status plane_anchors_make(const splat_view_maps *maps, const plane_view *v
 {
     collector c = {maps, views, planes, n, calloc(maps->n + 1, sizeof *c.found)};
     uint8_t *cells = calloc(n * MOST_GROUPS * MOST_GROUPS + 1, 1);
-    bool is_short = false;
+    bool is_short;
+    size_t n_kept = 0;
     memset(anchors, 0, sizeof *anchors);
     anchors->groups = calloc(n + 1, sizeof *anchors->groups);
     anchors->counts = calloc(n + 1, sizeof *anchors->counts);
-    anchors->anchors = malloc((n * MOST_OF_PLANE + 1) * sizeof *anchors->anchors);
-    is_short = !c.found || !cells || !anchors->groups || !anchors->counts || !anchors->anchors;
+    is_short = !c.found || !cells || !anchors->groups || !anchors->counts;
     if (!is_short) collect(&c, threads, &is_short);
     for (size_t v = 0; v < maps->n && !is_short; v++)
         for (size_t i = 0; i < c.found[v].n; i++) anchors->counts[c.found[v].anchors[i].plane]++;
+    for (size_t i = 0; i < n && !is_short; i++)
+        n_kept += anchors->counts[i] < MOST_OF_PLANE ? anchors->counts[i] : MOST_OF_PLANE;
+    anchors->anchors = malloc((n_kept + 1) * sizeof *anchors->anchors);
+    is_short |= !anchors->anchors;
     if (!is_short) {
         thin(&c, anchors);
         count_groups(&c, anchors, cells);

@@ -22,6 +22,7 @@
 #include "surface/planes/plane_seeds.h"
 #include "surface/planes/plane_segments.h"
 #include "surface/planes/plane_shade.h"
+#include "surface/planes/plane_textured.h"
 #include "surface/planes/plane_votes.h"
 
 #include <stdlib.h>
@@ -49,6 +50,7 @@ typedef struct finder {
     const plane_shade *shade;
     float noise;            /* of the photos on a surface that is right, in levels */
     size_t part;            /* every so many-th view chooses */
+    uint64_t n_textured;    /* pixels with texture that took a plane */
     uint64_t n_smooth;      /* pixels that took a smooth surface */
     uint64_t *taken;        /* [PLANE_MAX_PLANES + 1] pixels that took a plane; last: plain ones */
 } finder;
@@ -175,7 +177,6 @@ static void write_rim(finder *f, splat_view_map *map, plane_work *work)
 
 static splat_status write(finder *f, size_t number, plane_work *work, splat_error *error)
 {
-    (void)error;
     splat_view_map *map = &f->maps->views[number];
     plane_view *view = &f->views[number];
     size_t n = splat_camera_pixels(&map->camera);
@@ -208,8 +209,11 @@ static splat_status write(finder *f, size_t number, plane_work *work, splat_erro
         taken[plane]++;
     }
     write_rim(f, map, work);
+    uint64_t n_textured;
+    SPLAT_TRY(plane_textured_set(map, view, f->planes, f->n_planes, &n_textured, error));
 #pragma omp critical(splat_planes)
     {
+        f->n_textured += n_textured;
         for (size_t i = 0; i <= PLANE_MAX_PLANES; i++) f->taken[i] += taken[i];
         f->n_smooth += n_smooth;
     }
@@ -356,6 +360,7 @@ static splat_status report(const finder *f, splat_planes_info *info, splat_error
     info->n = f->n_planes;
     info->n_plain = f->taken[PLANE_MAX_PLANES];
     info->n_smooth = f->n_smooth;
+    info->n_textured = f->n_textured;
     info->n_rounds = f->rounds.n;
     for (size_t i = 0; i < f->n_planes; i++) {
         const plane_global *from = &f->planes[i];
@@ -426,9 +431,10 @@ splat_status splat_surface_planes_apply(splat_scene *scene, const splat_mesh_ext
     double plain = (double)(info.n_plain ? info.n_plain : 1);
     splat_log(scene->context, SPLAT_LOG_NOTICE,
               "%zu planes, %zu round surfaces: %.1f %% of the photos' pixels are plain, %.1f %% of those lie on a "
-              "plane and %.1f %% on a smooth or round surface",
+              "plane and %.1f %% on a smooth or round surface; %.1f %% of all have texture and lie on a plane",
               info.n, info.n_rounds, 100.0 * (double)info.n_plain / (double)(n_pixels ? n_pixels : 1),
-              100.0 * (double)info.n_pixels / plain, 100.0 * (double)info.n_smooth / plain);
+              100.0 * (double)info.n_pixels / plain, 100.0 * (double)info.n_smooth / plain,
+              100.0 * (double)info.n_textured / (double)(n_pixels ? n_pixels : 1));
     splat_planes_info_free(&info);
     return SPLAT_OK;
 }

@@ -15,8 +15,8 @@
 #define PLANE_PLACES_BYTES (512u * PLANE_MOST_PLACES) /* levels of all of them, and their weights */
 #define PLANE_ROUND_BYTES 8388608u /* of places on round surfaces, pairs of them, and fits */
 #define PLANE_CHOOSE_BYTES 2097152u /* of the cells of a segment, and their costs at all depths */
-#define PLANE_ANCHORS_VIEW_BYTES 262144u                       /* of a view: places on planes */
-#define PLANE_ANCHORS_BYTES (24u * 2048u * PLANE_MAX_PLANES)   /* of all views, thinned, and their groups */
+#define PLANE_ANCHOR_BYTES 40u      /* a place on a plane, found and kept */
+#define PLANE_VIEW_ANCHORS 16384u   /* most places of a view on planes, about */
 #define PLANE_RIM_SUMS_BYTES (104u * PLANE_MAX_PLANES) /* of a view's rims */
 #define PLANE_REFINE_BYTES (128u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
@@ -26,8 +26,9 @@
 static inline uint64_t splat_planes_bytes(uint64_t n_views, uint64_t n_pixels, uint64_t largest, int threads)
 {
     uint64_t cells = (uint64_t)PLANE_MAX_PLANES * (PLANE_CELLS + 1) * (PLANE_CELLS + 1);
-    return n_pixels * 8 + n_views * (65536 + PLANE_SHADE_BYTES + PLANE_RIM_SUMS_BYTES + PLANE_ANCHORS_VIEW_BYTES) +
-           4 * cells + PLANE_ANCHORS_BYTES + PLANE_REFINE_BYTES + PLANE_PLACES_BYTES + PLANE_ROUND_BYTES +
+    uint64_t anchors = n_views * PLANE_ANCHOR_BYTES * (largest < PLANE_VIEW_ANCHORS ? largest : PLANE_VIEW_ANCHORS);
+    return n_pixels * 8 + n_views * (65536 + PLANE_SHADE_BYTES + PLANE_RIM_SUMS_BYTES) + 4 * cells + anchors +
+           PLANE_REFINE_BYTES + PLANE_PLACES_BYTES + PLANE_ROUND_BYTES +
            (uint64_t)threads * (largest * PLANE_WORK_PIXEL_BYTES + cells + PLANE_POOL_BYTES + PLANE_CHOOSE_BYTES);
 }
 
