@@ -1,4 +1,5 @@
 """run_pipeline: files and figures, progress and messages, a run that is interrupted and goes on, what is refused."""
+import functools
 import json
 import logging
 import os
@@ -38,10 +39,10 @@ def states(result):
     return [(stage.name, stage.state) for stage in result.stages]
 
 
+@functools.cache
 def base() -> Path:
-    """A whole run, made once."""
-    if not Path("base/textured.glb").exists():
-        run(fixture.fresh("base"))
+    """A whole run, made once by each run of the tests: one of another build may have other bytes."""
+    run(fixture.fresh("base"))
     return Path("base")
 
 
