@@ -38,15 +38,15 @@ typedef struct picture {
     splat_error error;
 } picture;
 
-/* Several threads make the width of a face less. Widths are positive, so their bits have the order of the numbers. */
-static void keep_least(float *width, float now)
+/* Several threads keep the least or the largest of positive numbers, whose bits have the order of the numbers. 0: none
+ * so far. */
+static void keep_extreme(float *at, float now, bool is_least)
 {
-    uint32_t bits, least;
+    uint32_t bits, held, *own = (uint32_t *)(void *)at;
     memcpy(&bits, &now, sizeof bits);
-    uint32_t *at = (uint32_t *)(void *)width;
-    least = __atomic_load_n(at, __ATOMIC_RELAXED);
-    while ((!least || bits < least) &&
-           !__atomic_compare_exchange_n(at, &least, bits, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
+    held = __atomic_load_n(own, __ATOMIC_RELAXED);
+    while ((is_least ? !held || bits < held : bits > held) &&
+           !__atomic_compare_exchange_n(own, &held, bits, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
 }
 
 static void see_from(const splat_mesh *mesh, const splat_camera *cameras, size_t i_camera,
@@ -62,7 +62,7 @@ static void see_from(const splat_mesh *mesh, const splat_camera *cameras, size_t
     if (p->status == SPLAT_OK && options->kept)
         p->status = options->kept(options->kept_user, i_camera, p->kept, &all, &p->error);
     for (size_t i = 0; p->status == SPLAT_OK && i < n; i++)
-        if (p->faces[i] && (all || p->kept[i])) keep_least(&widths[p->faces[i] - 1], p->depth[i] / camera->fx);
+        if (p->faces[i] && (all || p->kept[i])) keep_extreme(&widths[p->faces[i] - 1], p->depth[i] / camera->fx, true);
 }
 
 splat_status splat_mesh_find_visible(const splat_mesh *mesh, const splat_camera *cameras, size_t n_cameras,
@@ -172,14 +172,6 @@ static float distance(const float a[3], const float b[3])
     return sqrtf(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
 }
 
-static void raise(float *left, float now)
-{
-    uint32_t bits, most, *at = (uint32_t *)(void *)left;
-    memcpy(&bits, &now, sizeof bits);
-    most = __atomic_load_n(at, __ATOMIC_RELAXED);
-    while (bits > most && !__atomic_compare_exchange_n(at, &most, bits, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {}
-}
-
 /* Goes on from the corners that were reached before. True if the face, or one of its corners, is reached for the first
  * time, or with more left. */
 static bool reach(rim *r, size_t face)
@@ -197,7 +189,7 @@ static bool reach(rim *r, size_t face)
         for (int j = 0; j < 3; j++) {
             const float rest = left - distance(from, r->mesh->vertices + 3 * (size_t)corners[j]);
             if (!(rest > r->before[corners[j]])) continue;
-            raise(&r->left[corners[j]], rest);
+            keep_extreme(&r->left[corners[j]], rest, false);
             is_new = true;
         }
     }
@@ -221,7 +213,7 @@ static splat_status judge_rim(const splat_mesh *mesh, const splat_mesh_visibilit
     for (size_t i = 0; i < n; i++) {
         r.is_near[i] = widths[i] > 0;
         for (size_t k = 0; k < 3 && r.is_near[i]; k++)
-            raise(&r.left[mesh->faces[3 * i + k]], (float)options->rim * widths[i]);
+            keep_extreme(&r.left[mesh->faces[3 * i + k]], (float)options->rim * widths[i], false);
     }
     while (is_any) {
         is_any = false;

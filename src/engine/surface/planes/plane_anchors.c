@@ -4,7 +4,7 @@
 #include "surface/planes/plane_anchors.h"
 
 #include "math/camera.h"
-#include "math/vec3.h"
+#include "math/sight.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -34,9 +34,7 @@ typedef struct collector {
 static bool is_inside(const plane_global *plane, const float position[3])
 {
     for (int a = 0; a < 2; a++) {
-        double u = 0;
-        for (int k = 0; k < 3; k++)
-            u += plane->fit.axes[a][k] * ((double)position[k] - plane->fit.centroid[k]);
+        const double u = plane_along_axis(&plane->fit, a, position, 0);
         if (!(u > plane->low[a] && u < plane->high[a])) return false;
     }
     return true;
@@ -74,10 +72,8 @@ static void take_pixels(const collector *c, size_t number, found *own)
         for (int x = step / 2; x < width; x += step) {
             const size_t pixel = (size_t)y * (size_t)width + (size_t)x;
             plane_anchor anchor = {.depth = map->depth[pixel]};
-            double ray[3];
             if (!(anchor.depth > 0) || (c->views[number].labels[pixel] & PLANE_LABEL_SEGMENT)) continue;
-            plane_ray(camera, x + 0.5, y + 0.5, ray);
-            for (int k = 0; k < 3; k++) anchor.position[k] = camera->center[k] + anchor.depth * (float)ray[k];
+            splat_camera_unproject(camera, (float)x + 0.5f, (float)y + 0.5f, anchor.depth, anchor.position);
             const size_t plane = plane_of_pixel(c, map, pixel, &anchor);
             if (plane == SIZE_MAX) continue;
             anchor.plane = (uint32_t)plane;
@@ -158,9 +154,7 @@ static void count_groups(const collector *c, plane_anchors *a, uint8_t *cells)
         const double side = GROUP * depths[plane] / (double)counts[plane];
         uint32_t at[2];
         for (int k = 0; k < 2; k++) {
-            double u = -own->low[k];
-            for (int j = 0; j < 3; j++)
-                u += own->fit.axes[k][j] * ((double)a->anchors[i].position[j] - own->fit.centroid[j]);
+            const double u = plane_along_axis(&own->fit, k, a->anchors[i].position, -own->low[k]);
             at[k] = (uint32_t)fmin(fmax(u / side, 0), MOST_GROUPS - 1);
         }
         uint8_t *cell = &cells[(plane * MOST_GROUPS + at[1]) * MOST_GROUPS + at[0]];

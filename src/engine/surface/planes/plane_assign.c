@@ -24,8 +24,8 @@
 static bool is_in_rectangle(const plane_global *plane, const float p[3], double extra)
 {
     for (int a = 0; a < 2; a++) {
-        double u = 0, margin = MARGIN * (plane->high[a] - plane->low[a]) + extra;
-        for (int k = 0; k < 3; k++) u += plane->fit.axes[a][k] * ((double)p[k] - plane->fit.centroid[k]);
+        const double u = plane_along_axis(&plane->fit, a, p, 0);
+        const double margin = MARGIN * (plane->high[a] - plane->low[a]) + extra;
         if (u < plane->low[a] - margin || u > plane->high[a] + margin) return false;
     }
     return true;

@@ -429,8 +429,9 @@ static bool leave_one_out(refiner *r, const plane_fit *fits, bool **doubted)
         *doubted[i] = true;
         begin_again(r, fits);
         *doubted[i] = false;
-        if (!(agreement(r) > best)) continue;
-        best = agreement(r);
+        const double now = agreement(r);
+        if (!(now > best)) continue;
+        best = now;
         chosen = doubted[i];
     }
     if (chosen) *chosen = true;

@@ -108,9 +108,7 @@ static uint32_t support_of(const merger *m, const plane_hypothesis *h, plane_glo
         n++;
         *sum += d;
         for (int a = 0; a < 2; a++) {
-            double u = 0;
-            for (int j = 0; j < 3; j++)
-                u += plane->fit.axes[a][j] * ((double)seed->position[j] - plane->fit.centroid[j]);
+            const double u = plane_along_axis(&plane->fit, a, seed->position, 0);
             plane->low[a] = fmin(plane->low[a], u);
             plane->high[a] = fmax(plane->high[a], u);
         }

@@ -32,6 +32,13 @@ static inline double plane_distance(const plane_fit *fit, const float p[3])
     return fit->normal[0] * (double)p[0] + fit->normal[1] * (double)p[1] + fit->normal[2] * (double)p[2] - fit->offset;
 }
 
+/* from + the way from the centroid to a place along an axis of the plane. */
+static inline double plane_along_axis(const plane_fit *fit, int axis, const float place[3], double from)
+{
+    for (int k = 0; k < 3; k++) from += fit->axes[axis][k] * ((double)place[k] - fit->centroid[k]);
+    return from;
+}
+
 typedef struct plane_global plane_global;
 
 /* ---------------------------------------------------------------- one view */

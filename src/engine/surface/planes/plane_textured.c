@@ -4,9 +4,9 @@
 #include "surface/planes/plane_textured.h"
 
 #include "math/camera.h"
+#include "math/sight.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define SIDE 8             /* pixels of a square; it is judged with the eight around it */
 #define CANDIDATES 3       /* planes that a square may lie on */
@@ -23,7 +23,8 @@ typedef struct square_plane {
 } square_plane;
 
 typedef struct square {
-    uint32_t n; /* textured pixels */
+    uint32_t n;     /* textured pixels */
+    int32_t chosen; /* plane; -1: none */
     square_plane planes[CANDIDATES];
 } square;
 
@@ -35,6 +36,7 @@ typedef struct texture {
     size_t n;
     int columns, rows;
     square *squares; /* [rows][columns] */
+    uint64_t n_taken;
 } texture;
 
 /* True if a pixel may take a plane. */
@@ -47,9 +49,8 @@ static bool is_asked(const texture *t, size_t pixel)
 static void place_of(const texture *t, size_t pixel, float place[3])
 {
     const splat_camera *c = &t->map->camera;
-    double ray[3];
-    plane_ray(c, (double)(pixel % (size_t)c->width) + 0.5, (double)(pixel / (size_t)c->width) + 0.5, ray);
-    for (int k = 0; k < 3; k++) place[k] = c->center[k] + t->map->depth[pixel] * (float)ray[k];
+    splat_camera_unproject(c, (float)(pixel % (size_t)c->width) + 0.5f, (float)(pixel / (size_t)c->width) + 0.5f,
+                           t->map->depth[pixel], place);
 }
 
 /* Distance of a pixel's place from a plane, in pixels of a camera that sees it from the side. */
@@ -136,33 +137,26 @@ static int32_t plane_of_square(const texture *t, int column, int row)
     return best;
 }
 
-/* Sets the pixels of a square that lie near its plane. Returns how many. */
-static uint64_t set_square(texture *t, const plane_fit *fit, int column, int row)
+/* Puts a pixel on the plane of its square, if it lies near. */
+static void set_pixel(texture *t, square *own, size_t pixel)
 {
-    const int width = t->map->camera.width, height = t->map->camera.height;
+    const plane_fit *fit = &t->planes[own->chosen].fit;
     const float normal[3] = {(float)fit->normal[0], (float)fit->normal[1], (float)fit->normal[2]};
-    uint64_t n = 0;
-    for (int y = row * SIDE; y < (row + 1) * SIDE && y < height; y++)
-        for (int x = column * SIDE; x < (column + 1) * SIDE && x < width; x++) {
-            const size_t pixel = (size_t)y * (size_t)width + (size_t)x;
-            float place[3];
-            if (!is_asked(t, pixel)) continue;
-            place_of(t, pixel, place);
-            const float z = plane_depth(&t->map->camera, fit, pixel);
-            if (!(fabs(pixels_off(t, pixel, place, fit)) < NEAR) || !(z < INFINITY)) continue;
-            t->map->depth[pixel] = z;
-            t->map->state[pixel] = SPLAT_PIXEL_FITTED;
-            splat_normal_encode(normal, t->map->normal + 2 * pixel);
-            n++;
-        }
-    return n;
+    const float z = plane_depth(&t->map->camera, fit, pixel);
+    float place[3];
+    place_of(t, pixel, place);
+    if (!(fabs(pixels_off(t, pixel, place, fit)) < NEAR) || !(z < INFINITY)) return;
+    t->map->depth[pixel] = z;
+    t->map->state[pixel] = SPLAT_PIXEL_FITTED;
+    splat_normal_encode(normal, t->map->normal + 2 * pixel);
+    t->n_taken++;
 }
 
 splat_status plane_textured_set(splat_view_map *map, const plane_view *view, const plane_global *planes, size_t n,
                                 uint64_t *n_taken, splat_error *error)
 {
     const int columns = (map->camera.width + SIDE - 1) / SIDE, rows = (map->camera.height + SIDE - 1) / SIDE;
-    texture t = {map, view, planes, n, columns, rows, NULL};
+    texture t = {map, view, planes, n, columns, rows, NULL, 0};
     const size_t n_squares = (size_t)columns * (size_t)rows;
     *n_taken = 0;
     t.squares = malloc((n_squares + 1) * sizeof *t.squares);
@@ -178,9 +172,11 @@ splat_status plane_textured_set(splat_view_map *map, const plane_view *view, con
         }
     for (int row = 0; row < t.rows; row++)
         for (int column = 0; column < t.columns; column++) {
-            const int32_t plane = plane_of_square(&t, column, row);
-            if (plane >= 0) *n_taken += set_square(&t, &planes[plane].fit, column, row);
+            square *own = &t.squares[row * columns + column];
+            own->chosen = plane_of_square(&t, column, row);
+            if (own->chosen >= 0) for_pixels(&t, column, row, set_pixel);
         }
+    *n_taken = t.n_taken;
     free(t.squares);
     return SPLAT_OK;
 }

@@ -26,9 +26,7 @@ size_t plane_cell(const plane_global *plane, const float position[3])
 {
     size_t at[2];
     for (int a = 0; a < 2; a++) {
-        double u = -plane->low[a];
-        for (int k = 0; k < 3; k++) u += plane->fit.axes[a][k] * ((double)position[k] - plane->fit.centroid[k]);
-        u /= plane->cell;
+        const double u = plane_along_axis(&plane->fit, a, position, -plane->low[a]) / plane->cell;
         if (!(u >= 0 && u < (double)plane->n_cells[a])) return SIZE_MAX;
         at[a] = (size_t)u;
     }
