@@ -312,9 +312,7 @@ static splat_status estimate(const splat_scene *scene, const splat_model *model,
                              splat_error *error)
 {
     splat_poisson_options poisson;
-    splat_poisson_options_default(&poisson);
-    poisson.depth = depth;
-    poisson.close_sides = options->surface == SPLAT_MESH_CLOSED;
+    splat_extract_octree(options, depth, options->surface == SPLAT_MESH_CLOSED, &poisson);
     bool from_views = options->points == SPLAT_MESH_POINTS_VIEWS;
     uint64_t point = SPLAT_SURFACE_POINT_BYTES + (from_views ? SPLAT_SURFACE_VIEWS_BYTES : 0);
     size_t n_used = options->points == SPLAT_MESH_POINTS_CENTERS ? model->gaussians.n : options->n_points;

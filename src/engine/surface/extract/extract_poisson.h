@@ -3,8 +3,13 @@
 #define SPLAT_SURFACE_EXTRACT_POISSON_H
 
 #include "mesh/mesh.h"
+#include "mesh/poisson/poisson.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/surface_points.h"
+
+/* Options of the octree that the points of a mesh get. */
+void splat_extract_octree(const splat_mesh_extract_options *options, int depth, bool is_closed,
+                          splat_poisson_options *octree);
 
 /* Levels that the octree of points deserves, within 6 .. most. With sizes the finest cell is at most as wide as the
  * smallest of them. Without, it is as wide as points lie apart where they are dense (the 0.1 quantile of the distances
