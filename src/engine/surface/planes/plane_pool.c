@@ -7,6 +7,7 @@
 
 #include "base/rng.h"
 #include "math/camera.h"
+#include "math/frustum.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -107,50 +108,15 @@ splat_status plane_pool_bound(plane_view *view, splat_error *error)
     return SPLAT_OK;
 }
 
-/* The sides of a camera's picture, as planes through its centre. */
-typedef struct frustum {
-    const splat_camera *camera;
-    float sides[4][3]; /* in its frame, inwards, unit */
-} frustum;
-
-static frustum frustum_of(const splat_camera *c)
-{
-    float right = (float)c->width - c->cx, below = (float)c->height - c->cy;
-    frustum f = {c, {{c->fx, 0, c->cx}, {-c->fx, 0, right}, {0, c->fy, c->cy}, {0, -c->fy, below}}};
-    for (int s = 0; s < 4; s++) {
-        float *n = f.sides[s], length = sqrtf(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
-        for (int k = 0; k < 3; k++) n[k] /= length;
-    }
-    return f;
-}
-
-/* True if a camera may see a part of a ball. Rounding makes the ball larger, never smaller. */
-static bool may_see(const frustum *f, const float ball[4])
-{
-    const float *r = f->camera->rotation, *center = f->camera->center;
-    float local[3], size = ball[3];
-    for (int i = 0; i < 3; i++) {
-        local[i] = 0;
-        for (int k = 0; k < 3; k++) local[i] += r[3 * i + k] * (ball[k] - center[k]);
-        size += fabsf(local[i]);
-    }
-    float radius = ball[3] + 1e-3f * size;
-    for (int s = 0; s < 4; s++) {
-        const float *n = f->sides[s];
-        if (n[0] * local[0] + n[1] * local[1] + n[2] * local[2] < -radius) return false;
-    }
-    return local[2] > -radius;
-}
-
 /* Seeds of open segments of all views that fall into open segments of this one. */
 static bool collect(pool *p)
 {
-    const frustum f = frustum_of(&p->maps->views[p->number].camera);
+    const splat_frustum f = splat_frustum_of(&p->maps->views[p->number].camera);
     for (size_t v = 0; v < p->maps->n; v++) {
         const plane_view *view = &p->views[v];
         for (uint32_t i = 0; i < view->n_seeds; i++) {
             const plane_seed *seed = &view->seeds[i];
-            if (i % PLANE_BOUND == 0 && v != p->number && !may_see(&f, view->balls[i / PLANE_BOUND])) {
+            if (i % PLANE_BOUND == 0 && v != p->number && !splat_frustum_may_see(&f, view->balls[i / PLANE_BOUND])) {
                 i += PLANE_BOUND - 1;
                 continue;
             }

@@ -1,0 +1,46 @@
+/* What a camera may see at all: a test of balls, which leaves out whole groups of places. */
+#ifndef SPLAT_MATH_FRUSTUM_H
+#define SPLAT_MATH_FRUSTUM_H
+
+#include "splatsmith/core.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+/* The sides of a camera's picture, as planes through its centre. */
+typedef struct splat_frustum {
+    const splat_camera *camera;
+    float sides[4][3]; /* in its frame, inwards, unit */
+} splat_frustum;
+
+static inline splat_frustum splat_frustum_of(const splat_camera *c)
+{
+    float right = (float)c->width - c->cx, below = (float)c->height - c->cy;
+    splat_frustum f = {c, {{c->fx, 0, c->cx}, {-c->fx, 0, right}, {0, c->fy, c->cy}, {0, -c->fy, below}}};
+    for (int s = 0; s < 4; s++) {
+        float *n = f.sides[s], length = sqrtf(n[0] * n[0] + n[1] * n[1] + n[2] * n[2]);
+        for (int k = 0; k < 3; k++) n[k] /= length;
+    }
+    return f;
+}
+
+/* True if the camera may see a part of a ball (its centre in the world, and its radius). Rounding makes the ball larger,
+ * never smaller. */
+static inline bool splat_frustum_may_see(const splat_frustum *f, const float ball[4])
+{
+    const float *r = f->camera->rotation, *center = f->camera->center;
+    float local[3], size = ball[3];
+    for (int i = 0; i < 3; i++) {
+        local[i] = 0;
+        for (int k = 0; k < 3; k++) local[i] += r[3 * i + k] * (ball[k] - center[k]);
+        size += fabsf(local[i]);
+    }
+    float radius = ball[3] + 1e-3f * size;
+    for (int s = 0; s < 4; s++) {
+        const float *n = f->sides[s];
+        if (n[0] * local[0] + n[1] * local[1] + n[2] * local[2] < -radius) return false;
+    }
+    return local[2] > -radius;
+}
+
+#endif
