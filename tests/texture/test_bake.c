@@ -65,7 +65,7 @@ static void levels_of_a_pyramid_are_means(void **state)
     uint8_t pixels[3 * 200] = {0};
     for (int i = 0; i < 9 * 5; i++)
         for (int c = 0; c < 3; c++) pixels[3 * i + c] = (uint8_t)(i % 9 * 10 + i / 9 + c);
-    int n = splat_bake_pyramid(pixels, 9, 5); /* 9x5, 4x2, 2x1, 1x1 */
+    int n = splat_bake_pyramid(pixels, 9, 5, 2); /* 9x5, 4x2, 2x1, 1x1 */
     assert_int_equal(n, 4);
     const uint8_t *half = pixels + 3 * 45, *last = half + 3 * (8 + 2);
     for (int y = 0; y < 2; y++)
@@ -105,7 +105,7 @@ static void the_low_band_stays_on_the_mesh(void **state)
         for (int c = 0; c < 3; c++) pixels[3 * i + c] = (uint8_t)(i % W < 32 ? 100 + 20 * (i / W % 2) : 255);
     }
     splat_bake_table(&view, table);
-    splat_bake_pyramid(pixels, W, H);
+    splat_bake_pyramid(pixels, W, H, 2);
     splat_bake_low(pixels, table, depth, W, H, 6, 2, low);
     for (int i = 0; i < LOW_W * LOW_H; i++)
         if (i % LOW_W < 8) assert_float_equal(low[i], 110 / 255.0, 1e-5);

@@ -89,7 +89,7 @@ static splat_status show_view(painter *p, size_t v, splat_error *error)
     splat_bake_table(&bake->views[v], p->table);
     splat_texture_view view = {.number = (uint32_t)v,
                                .camera = *c,
-                               .n_levels = splat_bake_pyramid(p->room->photo, c->width, c->height),
+                               .n_levels = splat_bake_pyramid(p->room->photo, c->width, c->height, threads),
                                .pyramid = p->room->photo,
                                .table = p->table,
                                .depth = p->room->depth,

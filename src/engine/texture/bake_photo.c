@@ -59,12 +59,13 @@ float splat_bake_gradient(const float *luma, int width, int height, int x, int y
     return 0.25f * sqrtf(right * right + down * down);
 }
 
-int splat_bake_pyramid(uint8_t *photo, int width, int height)
+int splat_bake_pyramid(uint8_t *photo, int width, int height, int threads)
 {
     int n_levels = 1;
     for (; n_levels < SPLAT_TEXTURE_LEVELS && (width > 1 || height > 1); n_levels++) {
         uint8_t *next = photo + 3 * (size_t)width * (size_t)height;
         int w = width > 1 ? width / 2 : 1, h = height > 1 ? height / 2 : 1;
+#pragma omp parallel for schedule(static) num_threads(threads) if (w * h > 4096)
         for (int y = 0; y < h; y++)
             for (int x = 0; x < w; x++) {
                 size_t x0 = (size_t)(width > 1 ? 2 * x : 0), y0 = (size_t)(height > 1 ? 2 * y : 0);

@@ -11,7 +11,7 @@ double splat_bake_sharpness(const float *luma, int width, int height, int thread
 /* |Sobel| of a pixel over 4, border pixels as their neighbours inside: 1 is a step from black to white. */
 float splat_bake_gradient(const float *luma, int width, int height, int x, int y);
 /* The smaller levels after the photo: means of 2 x 2 pixels. Returns how many levels there are. */
-int splat_bake_pyramid(uint8_t *photo, int width, int height);
+int splat_bake_pyramid(uint8_t *photo, int width, int height, int threads);
 /* sRGB-encoded values of the bytes of each channel, levelled: [3][256]. */
 void splat_bake_table(const splat_bake_view *view, float table[3 * 256]);
 /* The low band: levelled level SPLAT_TEXTURE_LOW_LEVEL, blurred over pixels of the same surface, that is within a step

@@ -8,6 +8,7 @@
 
 #include "base/checked.h"
 #include "math/camera.h"
+#include "math/frustum.h"
 #include "ops/texture/texture_math.h"
 
 #include <math.h>
@@ -38,14 +39,20 @@ void splat_bake_offer(splat_bake_candidate list[SPLAT_TEXTURE_CANDIDATES], const
     if (at < SPLAT_TEXTURE_CANDIDATES) list[at] = *candidate;
 }
 
-/* Adds the pixels of faces with number % n_parts == part: each thread reads all, and a face's sums have one order. */
+/* The part of n_parts to which a face belongs. Neighbours are in different parts, which so have as much to do. */
+static inline uint32_t part_of(uint32_t face, uint32_t n_parts)
+{
+    return (uint32_t)((uint64_t)(face * 2654435769u) * n_parts >> 32); /* Knuth's hash; a remainder takes ten times as long */
+}
+
+/* Adds the pixels of a part's faces: each thread reads all, and a face's sums have one order. */
 static void sum_pixels(const splat_camera *c, const splat_bake_room *room, uint32_t part, uint32_t n_parts,
                        face_sum *sums)
 {
     for (int y = 0; y < c->height; y++)
         for (int x = 0; x < c->width; x++) {
             size_t i = (size_t)y * (size_t)c->width + (size_t)x;
-            if (!room->faces[i] || room->faces[i] % n_parts != part || !room->front[i]) continue;
+            if (!room->faces[i] || part_of(room->faces[i], n_parts) != part || !room->front[i]) continue;
             face_sum *sum = &sums[room->faces[i] - 1];
             sum->gradient += splat_bake_gradient(room->luma, c->width, c->height, x, y);
             sum->feather += (float)room->feather[i] * (1.0f / 255);
@@ -59,6 +66,15 @@ typedef struct face_place {
     float at[3], cross[3]; /* the centroid; the normal, as long as twice the area */
 } face_place;
 
+#define BLOCK 256 /* faces, one after the other, that lie together; a view asks only for blocks that it may see */
+
+/* Faces as views ask for them. */
+typedef struct face_places {
+    face_place *faces;  /* [n_faces] */
+    float (*balls)[4];  /* [n_blocks]: middle and radius of the faces of a block */
+    size_t n_blocks;
+} face_places;
+
 /* A face from a camera. */
 typedef struct face_look {
     float cosine;  /* of the face's normal and the way to the camera; below 0: its back */
@@ -67,20 +83,41 @@ typedef struct face_look {
     float density; /* pixels a scene unit, the direction of the slope foreshortened: the geometric mean */
 } face_look;
 
-static void find_places(const splat_mesh *mesh, int threads, face_place *places)
+/* A ball around the corners of a block's faces. */
+static void bound_block(const splat_mesh *mesh, size_t block, float ball[4])
+{
+    const size_t first = block * BLOCK, end = first + BLOCK < mesh->n_faces ? first + BLOCK : mesh->n_faces;
+    float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, square = 0;
+    for (size_t i = 3 * first; i < 3 * end; i++)
+        for (size_t k = 0; k < 3; k++) {
+            const float x = mesh->vertices[3 * (size_t)mesh->faces[i] + k];
+            low[k] = fminf(low[k], x);
+            high[k] = fmaxf(high[k], x);
+        }
+    for (int k = 0; k < 3; k++) {
+        ball[k] = 0.5f * (low[k] + high[k]);
+        square += 0.25f * (high[k] - low[k]) * (high[k] - low[k]);
+    }
+    ball[3] = sqrtf(square);
+}
+
+static void find_places(const splat_mesh *mesh, int threads, face_places *places)
 {
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t f = 0; f < mesh->n_faces; f++) {
         const uint32_t *corners = mesh->faces + 3 * f;
+        face_place *own = &places->faces[f];
         double cross[3];
         splat_mesh_face_cross(mesh, f, cross);
         for (size_t k = 0; k < 3; k++) {
             double at = 0;
             for (size_t j = 0; j < 3; j++) at += (double)mesh->vertices[3 * (size_t)corners[j] + k] / 3;
-            places[f].at[k] = (float)at;
-            places[f].cross[k] = (float)cross[k];
+            own->at[k] = (float)at;
+            own->cross[k] = (float)cross[k];
         }
     }
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t b = 0; b < places->n_blocks; b++) bound_block(mesh, b, places->balls[b]);
 }
 
 static face_look look_at(const face_place *place, const splat_camera *c)
@@ -124,28 +161,38 @@ static void peek(const splat_bake_room *room, const splat_camera *c, const face_
     sum->n = 1;
 }
 
+/* Offers the view to a face that it may see. */
+static void offer_face(splat_bake *bake, const splat_bake_room *room, size_t number, const face_place *place,
+                       size_t face, face_sum *own)
+{
+    const splat_camera *c = splat_bake_camera(bake, number);
+    face_sum sum = *own;
+    const face_look look = look_at(place, c);
+    if (sum.n) *own = (face_sum){0};
+    if (!(look.cosine > TEXTURE_LEAST_COSINE)) return;
+    const bool between = sum.n == 0;
+    if (between) peek(room, c, &look, &sum);
+    if (sum.n == 0) return;
+    const float n = (float)sum.n, pixels = between ? look.pixels : n;
+    splat_bake_candidate candidate = {.view = (uint16_t)number};
+    const float feather = fmaxf(sum.feather / n, LEAST_FEATHER);
+    candidate.quality = splat_texture_weight_code(feather * pixels * (sum.gradient / n + FLOOR_GRADIENT));
+    for (int k = 0; k < 3; k++) candidate.rgb[k] = (uint8_t)(sum.rgb[k] / n + 0.5f);
+    splat_bake_offer(bake->candidates + SPLAT_TEXTURE_CANDIDATES * face, &candidate);
+    bake->densities[face] = fmaxf(bake->densities[face], look.density);
+}
+
 /* Offers the view to the faces that it sees, and sets the sums to zero for the next view. */
-static void offer_view(splat_bake *bake, const splat_bake_room *room, size_t number, const face_place *places,
+static void offer_view(splat_bake *bake, const splat_bake_room *room, size_t number, const face_places *places,
                        face_sum *sums)
 {
-    const splat_mesh *mesh = bake->mesh;
-    const splat_camera *c = splat_bake_camera(bake, number);
-#pragma omp parallel for schedule(static) num_threads(bake->context->threads)
-    for (size_t f = 0; f < mesh->n_faces; f++) {
-        face_sum sum = sums[f];
-        face_look look = look_at(&places[f], c);
-        if (sum.n) sums[f] = (face_sum){0};
-        if (!(look.cosine > TEXTURE_LEAST_COSINE)) continue;
-        bool between = sum.n == 0;
-        if (between) peek(room, c, &look, &sum);
-        if (sum.n == 0) continue;
-        float n = (float)sum.n, pixels = between ? look.pixels : n;
-        splat_bake_candidate candidate = {.view = (uint16_t)number};
-        float feather = fmaxf(sum.feather / n, LEAST_FEATHER);
-        candidate.quality = splat_texture_weight_code(feather * pixels * (sum.gradient / n + FLOOR_GRADIENT));
-        for (int k = 0; k < 3; k++) candidate.rgb[k] = (uint8_t)(sum.rgb[k] / n + 0.5f);
-        splat_bake_offer(bake->candidates + SPLAT_TEXTURE_CANDIDATES * f, &candidate);
-        bake->densities[f] = fmaxf(bake->densities[f], look.density);
+    const splat_frustum sight = splat_frustum_of(splat_bake_camera(bake, number));
+    const size_t n_faces = bake->mesh->n_faces;
+#pragma omp parallel for schedule(dynamic, 16) num_threads(bake->context->threads)
+    for (size_t b = 0; b < places->n_blocks; b++) {
+        if (!splat_frustum_may_see(&sight, places->balls[b])) continue;
+        for (size_t f = b * BLOCK; f < n_faces && f < (b + 1) * BLOCK; f++)
+            offer_face(bake, room, number, &places->faces[f], f, &sums[f]);
     }
 }
 
@@ -171,7 +218,7 @@ static splat_status level_sharpness(splat_bake *bake, splat_error *error)
     return SPLAT_OK;
 }
 
-static splat_status look_through(splat_bake *bake, splat_bake_room *room, const face_place *places, face_sum *sums,
+static splat_status look_through(splat_bake *bake, splat_bake_room *room, const face_places *places, face_sum *sums,
                                  splat_error *error)
 {
     int threads = bake->context->threads;
@@ -200,15 +247,18 @@ splat_status splat_bake_quality(splat_bake *bake, splat_bake_room *room, splat_e
         bake->candidates[i] = (splat_bake_candidate){.view = SPLAT_TEXTURE_NO_VIEW};
     memset(bake->densities, 0, n * sizeof *bake->densities);
     face_sum *sums = calloc(n + 1, sizeof *sums);
-    face_place *places = malloc((n + 1) * sizeof *places);
+    face_places places = {.n_blocks = (n + BLOCK - 1) / BLOCK};
+    places.faces = malloc((n + 1) * sizeof *places.faces);
+    places.balls = malloc((places.n_blocks + 1) * sizeof *places.balls);
     splat_status status = SPLAT_OK;
-    if (sums && places) {
-        find_places(bake->mesh, bake->context->threads, places);
-        status = look_through(bake, room, places, sums, error);
+    if (sums && places.faces && places.balls) {
+        find_places(bake->mesh, bake->context->threads, &places);
+        status = look_through(bake, room, &places, sums, error);
     } else
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a mesh of %zu faces", n);
     free(sums);
-    free(places);
+    free(places.faces);
+    free(places.balls);
     SPLAT_TRY(status);
     for (size_t f = 0; f < n; f++) n_seen += bake->densities[f] > 0;
     if (n_seen == 0)

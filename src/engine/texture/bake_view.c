@@ -180,23 +180,38 @@ static void row_distances(const float *depth, int width, int height, int reach, 
         if (row[x] > row[x + 1] + 1) row[x] = (uint8_t)(row[x + 1] + 1);
 }
 
+#define TILE 64 /* pixels of a row, whose nearest edges are found together in loops that become vectors */
+
+static void feather_tile(const uint8_t *distance, int width, int height, int reach, int y, int left, uint8_t *feather)
+{
+    const int first = y > reach ? y - reach : 0, last = y + reach < height ? y + reach : height - 1;
+    const int n = width - left < TILE ? width - left : TILE;
+    int best[TILE];
+    for (int i = 0; i < n; i++) best[i] = reach * reach;
+    for (int j = first; j <= last; j++) {
+        const uint8_t *row = distance + (size_t)j * (size_t)width + (size_t)left;
+        const int down = (j - y) * (j - y);
+        for (int i = 0; i < n; i++) {
+            const int square = row[i] * row[i] + down;
+            best[i] = square < best[i] ? square : best[i];
+        }
+    }
+    for (int i = 0; i < n; i++) {
+        const double t = sqrt((double)best[i]) / reach;
+        feather[(size_t)y * (size_t)width + (size_t)(left + i)] = (uint8_t)(255 * t * t * (3 - 2 * t) + 0.5);
+    }
+}
+
 void splat_bake_feather(const float *depth, int width, int height, int reach, int threads, uint8_t *distance,
                         uint8_t *feather)
 {
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int y = 0; y < height; y++) row_distances(depth, width, height, reach, y, distance);
-#pragma omp parallel for schedule(static) num_threads(threads)
-    for (int y = 0; y < height; y++) {
-        int first = y > reach ? y - reach : 0, last = y + reach < height ? y + reach : height - 1;
-        for (int x = 0; x < width; x++) {
-            int best = reach * reach;
-            for (int j = first; j <= last; j++) {
-                int d = distance[(size_t)j * (size_t)width + (size_t)x], square = d * d + (j - y) * (j - y);
-                best = square < best ? square : best;
-            }
-            double t = sqrt((double)best) / reach;
-            feather[(size_t)y * (size_t)width + (size_t)x] = (uint8_t)(255 * t * t * (3 - 2 * t) + 0.5);
-        }
+#pragma omp parallel num_threads(threads)
+    {
+#pragma omp for schedule(static)
+        for (int y = 0; y < height; y++) row_distances(depth, width, height, reach, y, distance);
+#pragma omp for schedule(static)
+        for (int y = 0; y < height; y++)
+            for (int x = 0; x < width; x += TILE) feather_tile(distance, width, height, reach, y, x, feather);
     }
 }
 
