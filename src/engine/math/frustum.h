@@ -24,8 +24,8 @@ static inline splat_frustum splat_frustum_of(const splat_camera *c)
     return f;
 }
 
-/* True if the camera may see a part of a ball (its centre in the world, and its radius). Rounding makes the ball larger,
- * never smaller. */
+/* True if the camera may see a part of a ball (its centre in the world, and its radius). Rounding makes the ball
+ * larger, never smaller. */
 static inline bool splat_frustum_may_see(const splat_frustum *f, const float ball[4])
 {
     const float *r = f->camera->rotation, *center = f->camera->center;

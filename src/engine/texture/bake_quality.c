@@ -42,7 +42,7 @@ void splat_bake_offer(splat_bake_candidate list[SPLAT_TEXTURE_CANDIDATES], const
 /* The part of n_parts to which a face belongs. Neighbours are in different parts, which so have as much to do. */
 static inline uint32_t part_of(uint32_t face, uint32_t n_parts)
 {
-    return (uint32_t)((uint64_t)(face * 2654435769u) * n_parts >> 32); /* Knuth's hash; a remainder takes ten times as long */
+    return (uint32_t)((uint64_t)(face * 2654435769u) * n_parts >> 32); /* Knuth's hash; a remainder takes much longer */
 }
 
 /* Adds the pixels of a part's faces: each thread reads all, and a face's sums have one order. */

@@ -197,12 +197,13 @@ static splat_status write_collider(const splat_extraction *e, const splat_surfac
     return status;
 }
 
+/* What views look through would bend the surface next to it, before faces go for the same reason. */
 static splat_status remove_free_points(const splat_extraction *e, splat_surface_points *points, splat_error *error)
 {
     size_t n_found, n = points->n;
-    SPLAT_TRY(splat_free_space_remove_points(e->space, SPLAT_FREE_BY_SKY, points, e->threads, &n_found, error));
+    SPLAT_TRY(splat_free_space_remove_points(e->space, SPLAT_FREE_BY_ALL, points, e->threads, &n_found, error));
     if (n_found)
-        splat_log(e->model->context, SPLAT_LOG_NOTICE, "%zu of %zu points stand before the sky and go", n_found, n);
+        splat_log(e->model->context, SPLAT_LOG_NOTICE, "%zu of %zu points stand in free space and go", n_found, n);
     return SPLAT_OK;
 }
 

@@ -25,8 +25,8 @@
 
 #define ASKED 65536u /* points at most whose neighbours are looked for */
 #define QUANTILE 0.1 /* of the distances: where points are dense, detail is */
-#define VIEWS_IN_CELL 3 /* points that a cell holds, where each stands for pixels of views: half as many make 2.3 times as
-                           many faces, which are no nearer to the truth */
+#define VIEWS_IN_CELL 3 /* points that a cell holds, where each stands for pixels of views: half as many make 2.3 times
+                           as many faces, which are no nearer to the truth */
 
 /* The quantile of the distances from a point to its nearest other one that is elsewhere; 0 without one. */
 static splat_status find_spacing(const float *positions, size_t n, int threads, double *spacing, splat_error *error)
