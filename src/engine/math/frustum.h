@@ -1,4 +1,4 @@
-/* What a camera may see at all: a test of balls, which leaves out whole groups of places. */
+/* A camera's field of view. Balls outside of it stand for whole groups of places that the camera cannot see. */
 #ifndef SPLAT_MATH_FRUSTUM_H
 #define SPLAT_MATH_FRUSTUM_H
 

@@ -197,7 +197,7 @@ static splat_status write_collider(const splat_extraction *e, const splat_surfac
     return status;
 }
 
-/* What views look through would bend the surface next to it, before faces go for the same reason. */
+/* Removes points that views look through: they would bend the surface around before their faces go. */
 static splat_status remove_free_points(const splat_extraction *e, splat_surface_points *points, splat_error *error)
 {
     size_t n_found, n = points->n;
