@@ -122,6 +122,28 @@ static void a_file_keeps_its_mode(void **state)
     umask(mask);
 }
 
+/* One file under two names; saves of one of them leave the other as it was. */
+static void a_shared_file_is_there_twice(void **state)
+{
+    (void)state;
+    splat_error error;
+    struct stat a, b;
+    fixture_text("from", "one");
+    fixture_text("to", "old");
+    for (int i = 0; i < 2; i++) { /* the second time it is there already */
+        ASSERT_OK(splat_file_share("from", "to", &error));
+        assert_holds("to", "one");
+        assert_true(stat("from", &a) == 0 && stat("to", &b) == 0);
+        assert_true(a.st_ino == b.st_ino);
+        assert_false(splat_path_exists("to.tmp"));
+    }
+    ASSERT_OK(splat_file_write("from", "two", 3, &error));
+    assert_holds("to", "one");
+    assert_int_equal(splat_file_share("absent", "to", &error), SPLAT_ERROR_IO);
+    assert_holds("to", "one");
+    assert_false(splat_path_exists("to.tmp"));
+}
+
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, enter_empty_folder, leave_folder)
 
 int main(void)
@@ -132,6 +154,7 @@ int main(void)
         IN_FOLDER(links_that_lead_nowhere_are_an_error),
         IN_FOLDER(a_save_that_is_given_up_leaves_link_and_target),
         IN_FOLDER(a_file_keeps_its_mode),
+        IN_FOLDER(a_shared_file_is_there_twice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

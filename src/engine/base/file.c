@@ -273,6 +273,41 @@ splat_status splat_file_write(const char *path, const void *data, size_t size, s
     return splat_save_commit(&save, error);
 }
 
+/* Copies a file, for file systems without hard links. */
+static bool copy_file(const char *from, const char *to)
+{
+    enum { CHUNK = 1 << 20 };
+    char *chunk = malloc(CHUNK);
+    FILE *in = chunk ? fopen(from, "rbe") : NULL, *out = in ? fopen(to, "wbe") : NULL;
+    bool good = out;
+    for (size_t n; good && (n = fread(chunk, 1, CHUNK, in)) > 0;) good = fwrite(chunk, 1, n, out) == n;
+    good = good && !ferror(in) && fflush(out) == 0 && fsync(fileno(out)) == 0;
+    int reason = errno;
+    if (in) fclose(in);
+    if (out && fclose(out) != 0 && good) {
+        good = false;
+        reason = errno;
+    }
+    free(chunk);
+    errno = reason;
+    return good;
+}
+
+splat_status splat_file_share(const char *from, const char *to, splat_error *error)
+{
+    char *temporary = splat_format("%s.tmp", to);
+    if (!temporary) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    unlink(temporary);
+    splat_status status = SPLAT_OK;
+    if ((link(from, temporary) != 0 && !copy_file(from, temporary)) || rename(temporary, to) != 0) {
+        status = splat_fail(error, SPLAT_ERROR_IO, "cannot put %s to %s: %s", from, to, strerror(errno));
+        unlink(temporary);
+    }
+    unlink(temporary); /* rename does nothing where both are the same file already */
+    free(temporary);
+    return status;
+}
+
 splat_status splat_disk_check(const char *path, uint64_t bytes, splat_error *error)
 {
     const uint64_t margin = 16 << 20;

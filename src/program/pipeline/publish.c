@@ -2,35 +2,13 @@
 #include "pipeline/publish.h"
 
 #include "base/error.h"
+#include "base/file.h"
 #include "pipeline/results.h"
 #include "pipeline/stage_file.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-/* Copies a file, for file systems without hard links. */
-static bool copy_file(const char *from, const char *to)
-{
-    enum { CHUNK = 1 << 20 };
-    char *chunk = malloc(CHUNK);
-    FILE *in = chunk ? fopen(from, "rbe") : NULL, *out = in ? fopen(to, "wbe") : NULL;
-    bool good = out;
-    for (size_t n; good && (n = fread(chunk, 1, CHUNK, in)) > 0;) good = fwrite(chunk, 1, n, out) == n;
-    good = good && !ferror(in) && fflush(out) == 0 && fsync(fileno(out)) == 0;
-    int reason = errno;
-    if (in) fclose(in);
-    if (out && fclose(out) != 0 && good) {
-        good = false;
-        reason = errno;
-    }
-    free(chunk);
-    errno = reason;
-    return good;
-}
 
 /* The same file, or a copy of it that is as long and not older. */
 static bool is_placed(const char *from, const char *to)
@@ -42,28 +20,13 @@ static bool is_placed(const char *from, const char *to)
     return (a.st_dev == b.st_dev && a.st_ino == b.st_ino) || (a.st_size == b.st_size && newer);
 }
 
-/* The file at `from` is then at `to` as well; what was there stays until that is so. */
-static bool place(const char *from, const char *to, const char *temporary)
-{
-    if (is_placed(from, to)) return true;
-    unlink(temporary);
-    if ((link(from, temporary) == 0 || copy_file(from, temporary)) && rename(temporary, to) == 0) return true;
-    int reason = errno;
-    unlink(temporary);
-    errno = reason;
-    return false;
-}
-
 static splat_status publish(const splat_pipeline_place *p, const char *inside, const char *name, json_t *files,
                             splat_error *error)
 {
-    char from[SPLAT_PIPELINE_PATH], to[SPLAT_PIPELINE_PATH], temporary[SPLAT_PIPELINE_PATH];
+    char from[SPLAT_PIPELINE_PATH], to[SPLAT_PIPELINE_PATH];
     if (!splat_pipeline_join(from, p->folder, inside) || !splat_pipeline_join(to, p->folder, name))
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the path %.200s... is too long", p->folder);
-    if (snprintf(temporary, sizeof temporary, "%s.tmp", to) >= (int)sizeof temporary)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the path %.200s... is too long", to);
-    if (!place(from, to, temporary))
-        return splat_fail(error, SPLAT_ERROR_IO, "cannot put %s to %s: %s", from, to, strerror(errno));
+    if (!is_placed(from, to)) SPLAT_TRY(splat_file_share(from, to, error));
     json_array_append_new(files, json_string(name));
     return SPLAT_OK;
 }
