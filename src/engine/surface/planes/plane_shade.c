@@ -14,6 +14,7 @@
 #define SPACING 3.0f      /* pixels of the small photo between samples */
 #define LEAST_SAMPLES 2   /* of a window */
 #define LEAST_COSINE 0.3f /* 60 degrees */
+#define LEAST_ASKED 64u   /* views about a place, where there are as many: half of them lose half of a vault */
 #define BEST_PART 0.6f    /* of the views: others may be hidden, or show gloss */
 #define DARK 8.0f         /* levels between these tell how bright a photo is */
 #define BRIGHT 247.0f
@@ -153,14 +154,21 @@ static bool sees(const plane_shade *shade, uint32_t v, const float place[3], con
     return plane_levels_is_clear(&shade->views[v], image);
 }
 
+/* From a view that is asked to the next. */
+static uint32_t step_between(uint32_t n_views)
+{
+    return n_views < LEAST_ASKED ? 1 : n_views / LEAST_ASKED;
+}
+
 void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_site *site)
 {
     const splat_camera *c = &shade->maps->views[site->view].camera;
-    uint32_t n = 0, seeing[1024];
+    const uint32_t n_views = (uint32_t)shade->maps->n, step = step_between(n_views);
+    uint32_t n = 0, seeing[2 * LEAST_ASKED];
     float place[3], normal[3];
     splat_camera_unproject(c, site->x, site->y, 1 / slant->q, place);
     plane_shade_normal(c, slant, site->x, site->y, normal);
-    for (uint32_t v = 0; v < shade->maps->n && n < 1024; v++)
+    for (uint32_t v = site->view % step; v < n_views; v += step)
         if (v != site->view && sees(shade, v, place, normal)) seeing[n++] = v;
     const uint32_t most = PLANE_SHADE_VIEWS - 1;
     site->views[0] = site->view;
@@ -238,7 +246,7 @@ float plane_shade_residual(const plane_shade *shade, const plane_site *site, con
 void plane_shade_residuals_along(const plane_shade *shade, uint32_t view, float x, float y, const float *q, uint32_t n,
                                  float *residuals)
 {
-    const uint32_t n_views = (uint32_t)shade->maps->n, step = (n_views + 63) / 64;
+    const uint32_t n_views = (uint32_t)shade->maps->n, step = step_between(n_views);
     const float own = plane_levels_at(&shade->views[view], 0, x, y);
     plane_levels levels;
     levels.n = 0;
