@@ -197,11 +197,14 @@ static splat_status write_collider(const splat_extraction *e, const splat_surfac
     return status;
 }
 
+#define MANY_POINTS 10000u /* with fewer a mesh needs each of them */
+
 /* Removes points that views look through: they would bend the surface around before their faces go. */
 static splat_status remove_free_points(const splat_extraction *e, splat_surface_points *points, splat_error *error)
 {
     size_t n_found, n = points->n;
-    SPLAT_TRY(splat_free_space_remove_points(e->space, SPLAT_FREE_BY_ALL, points, e->threads, &n_found, error));
+    const splat_free_witness witness = n < MANY_POINTS ? SPLAT_FREE_BY_SKY : SPLAT_FREE_BY_ALL;
+    SPLAT_TRY(splat_free_space_remove_points(e->space, witness, points, e->threads, &n_found, error));
     if (n_found)
         splat_log(e->model->context, SPLAT_LOG_NOTICE, "%zu of %zu points stand in free space and go", n_found, n);
     return SPLAT_OK;
