@@ -299,11 +299,10 @@ splat_status splat_file_share(const char *from, const char *to, splat_error *err
     if (!temporary) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
     unlink(temporary);
     splat_status status = SPLAT_OK;
-    if ((link(from, temporary) != 0 && !copy_file(from, temporary)) || rename(temporary, to) != 0) {
+    if ((link(from, temporary) != 0 && !copy_file(from, temporary)) || rename(temporary, to) != 0)
         status = splat_fail(error, SPLAT_ERROR_IO, "cannot put %s to %s: %s", from, to, strerror(errno));
-        unlink(temporary);
-    }
-    unlink(temporary); /* rename does nothing where both are the same file already */
+    else flush_folder_of(to);
+    unlink(temporary); /* after a failure; and rename does nothing where both are the same file already */
     free(temporary);
     return status;
 }

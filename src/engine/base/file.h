@@ -37,8 +37,8 @@ splat_status splat_save_check(const char *path, splat_error *error);
 /* The three steps for a buffer in memory. */
 splat_status splat_file_write(const char *path, const void *data, size_t size, splat_error *error);
 
-/* Puts the file at `from` to `to` as well: a hard link, or a copy where the file system has none. What was at `to`
- * stays until that is done. Errors: IO, MEMORY. */
+/* Puts the file at `from` to `to` as well: a hard link, or a copy where the file system has none. A file or a symbolic
+ * link that was at `to` stays until then, and is replaced. Errors: IO, MEMORY. */
 splat_status splat_file_share(const char *from, const char *to, splat_error *error);
 
 /* IO, naming both figures, when the disk of the file `path` lacks room for `bytes` and a margin of 16 MiB. */

@@ -24,6 +24,17 @@ static inline splat_frustum splat_frustum_of(const splat_camera *c)
     return f;
 }
 
+/* The ball around a box: its centre and its radius. */
+static inline void splat_ball_around(const float low[3], const float high[3], float ball[4])
+{
+    float square = 0;
+    for (int k = 0; k < 3; k++) {
+        ball[k] = 0.5f * (low[k] + high[k]);
+        square += 0.25f * (high[k] - low[k]) * (high[k] - low[k]);
+    }
+    ball[3] = sqrtf(square);
+}
+
 /* True if the camera may see a part of a ball (its centre in the world, and its radius). Rounding makes the ball
  * larger, never smaller. */
 static inline bool splat_frustum_may_see(const splat_frustum *f, const float ball[4])

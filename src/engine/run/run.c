@@ -177,11 +177,11 @@ static splat_status write_splats(splat_trainer *t, const char *plain, const char
     splat_host_memory_add(counter, SPLAT_HOST_FILES, counted);
     splat_status status = splat_trainer_download(t, &cloud, error);
     if (status == SPLAT_OK) {
-        const bool is_fused = !cloud.filter_3d;
         status = splat_cloud_write(plain, &cloud, &options, error);
         options.fused = true;
-        if (status == SPLAT_OK && is_fused) status = splat_file_share(plain, fused, error);
-        else if (status == SPLAT_OK) status = splat_cloud_write(fused, &cloud, &options, error);
+        if (status == SPLAT_OK)
+            status = cloud.filter_3d ? splat_cloud_write(fused, &cloud, &options, error)
+                                     : splat_file_share(plain, fused, error);
         splat_cloud_free(&cloud);
     }
     splat_host_memory_remove(counter, SPLAT_HOST_FILES, counted);

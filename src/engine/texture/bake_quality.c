@@ -39,7 +39,7 @@ void splat_bake_offer(splat_bake_candidate list[SPLAT_TEXTURE_CANDIDATES], const
     if (at < SPLAT_TEXTURE_CANDIDATES) list[at] = *candidate;
 }
 
-/* The part of n_parts to which a face belongs. Neighbours are in different parts, which so have as much to do. */
+/* The part of n_parts to which a face belongs. Neighbours fall into different parts, so all parts have equal work. */
 static inline uint32_t part_of(uint32_t face, uint32_t n_parts)
 {
     return (uint32_t)((uint64_t)(face * 2654435769u) * n_parts >> 32); /* Knuth's hash; a remainder takes much longer */
@@ -87,18 +87,14 @@ typedef struct face_look {
 static void bound_block(const splat_mesh *mesh, size_t block, float ball[4])
 {
     const size_t first = block * BLOCK, end = first + BLOCK < mesh->n_faces ? first + BLOCK : mesh->n_faces;
-    float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, square = 0;
+    float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
     for (size_t i = 3 * first; i < 3 * end; i++)
         for (size_t k = 0; k < 3; k++) {
             const float x = mesh->vertices[3 * (size_t)mesh->faces[i] + k];
             low[k] = fminf(low[k], x);
             high[k] = fmaxf(high[k], x);
         }
-    for (int k = 0; k < 3; k++) {
-        ball[k] = 0.5f * (low[k] + high[k]);
-        square += 0.25f * (high[k] - low[k]) * (high[k] - low[k]);
-    }
-    ball[3] = sqrtf(square);
+    splat_ball_around(low, high, ball);
 }
 
 static void find_places(const splat_mesh *mesh, int threads, face_places *places)

@@ -92,18 +92,14 @@ splat_status plane_pool_bound(plane_view *view, splat_error *error)
     view->balls = balls;
     for (size_t b = 0; b < n_balls; b++) {
         uint32_t first = (uint32_t)b * PLANE_BOUND, end = first + PLANE_BOUND;
-        float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY}, square = 0;
+        float low[3] = {INFINITY, INFINITY, INFINITY}, high[3] = {-INFINITY, -INFINITY, -INFINITY};
         if (end > view->n_seeds) end = view->n_seeds;
         for (uint32_t i = first; i < end; i++)
             for (int k = 0; k < 3; k++) {
                 low[k] = fminf(low[k], view->seeds[i].position[k]);
                 high[k] = fmaxf(high[k], view->seeds[i].position[k]);
             }
-        for (int k = 0; k < 3; k++) {
-            balls[b][k] = 0.5f * (low[k] + high[k]);
-            square += 0.25f * (high[k] - low[k]) * (high[k] - low[k]);
-        }
-        balls[b][3] = sqrtf(square);
+        splat_ball_around(low, high, balls[b]);
     }
     return SPLAT_OK;
 }

@@ -14,7 +14,7 @@
 #define SPACING 3.0f      /* pixels of the small photo between samples */
 #define LEAST_SAMPLES 2   /* of a window */
 #define LEAST_COSINE 0.3f /* 60 degrees */
-#define LEAST_ASKED 64u   /* views about a place, where there are as many: half of them lose half of a vault */
+#define LEAST_ASKED 64u   /* views that say how a place looks, if there are so many; half of them miss half a vault */
 #define BEST_PART 0.6f    /* of the views: others may be hidden, or show gloss */
 #define DARK 8.0f         /* levels between these tell how bright a photo is */
 #define BRIGHT 247.0f
