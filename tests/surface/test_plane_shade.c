@@ -304,6 +304,76 @@ static void strips_have_what_hides(void **state)
     plane_view_free(&view);
 }
 
+enum { N_ROW = 72, ROW_WIDTH = 96, ROW_HEIGHT = 80 };
+
+/* The x of a camera of a row; NAN: it looks away. */
+typedef float (*row_function)(int number);
+
+/* Residuals of the middle of the first photo at the depth of a plain wall, 5, and at 4. */
+static void residuals_of_row(row_function place_of, float residuals[2])
+{
+    const float q[2] = {1 / 5.0f, 1 / 4.0f}, gains[3] = {1, 1, 1};
+    splat_camera cameras[N_ROW];
+    splat_view_maps maps;
+    plane_view views[N_ROW] = {0};
+    splat_error error;
+    uint8_t *rgb = malloc(3 * ROW_WIDTH * ROW_HEIGHT);
+    for (int v = 0; v < N_ROW; v++) {
+        const float x = place_of(v), ahead = isnan(x) ? -1 : 1;
+        cameras[v] = (splat_camera){.width = ROW_WIDTH, .height = ROW_HEIGHT, .fx = 100, .fy = 100,
+                                    .cx = 0.5f * ROW_WIDTH, .cy = 0.5f * ROW_HEIGHT, .center = {isnan(x) ? 0 : x},
+                                    .rotation = {ahead, 0, 0, 0, 1, 0, 0, 0, ahead}};
+    }
+    must(splat_view_maps_init(&maps, N_ROW, cameras, &error), &error);
+    for (int v = 0; v < N_ROW; v++) {
+        for (int p = 0; p < ROW_WIDTH * ROW_HEIGHT; p++) {
+            float place[3];
+            splat_camera_unproject(&cameras[v], (float)(p % ROW_WIDTH) + 0.5f, (float)(p / ROW_WIDTH) + 0.5f, 5, place);
+            for (int k = 0; k < 3; k++) rgb[3 * p + k] = (uint8_t)(120 + 60 * sinf(4 * place[0]));
+        }
+        views[v].labels = calloc(ROW_WIDTH * ROW_HEIGHT, sizeof *views[v].labels);
+        memset(views[v].labels, 1, ROW_WIDTH * ROW_HEIGHT * sizeof *views[v].labels);
+        must(plane_shade_make(&cameras[v], rgb, &views[v], &error), &error);
+        must(plane_shade_hide(&maps.views[v], &views[v], &error), &error);
+        plane_shade_even(&views[v], gains);
+    }
+    const plane_shade shade = {&maps, views};
+    plane_shade_residuals_along(&shade, 0, 0.5f * ROW_WIDTH, 0.5f * ROW_HEIGHT, q, 2, residuals);
+    print_message("residuals: %.3f, %.3f\n", (double)residuals[0], (double)residuals[1]);
+    for (int v = 0; v < N_ROW; v++) plane_view_free(&views[v]);
+    splat_view_maps_free(&maps);
+    free(rgb);
+}
+
+/* A path that begins with many photos of one place. */
+static float stay_then_walk(int number)
+{
+    return number < 24 ? 0.0005f * (float)number : 0.02f * (float)(number - 24);
+}
+
+static float look_away_by_turns(int number)
+{
+    return number % 2 || number == 0 ? 0.015f * (float)number : NAN;
+}
+
+/* More views see the place than count. */
+static void those_that_stand_together_do_not_decide(void **state)
+{
+    float residuals[2];
+    (void)state;
+    residuals_of_row(stay_then_walk, residuals);
+    assert_true(residuals[0] < 0.5f && residuals[1] > 4 * residuals[0] && residuals[1] > 1);
+}
+
+/* No second view is left out if there are at most 127. */
+static void all_of_seventy_are_asked(void **state)
+{
+    float residuals[2];
+    (void)state;
+    residuals_of_row(look_away_by_turns, residuals);
+    assert_true(residuals[0] < 0.5f && residuals[1] > 1 && residuals[1] < INFINITY);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -313,6 +383,8 @@ int main(void)
         cmocka_unit_test(photos_of_other_exposure_are_made_equal),
         cmocka_unit_test(depth_that_is_wrong_on_plain_walls_tells_gains),
         cmocka_unit_test(a_smooth_surface_through_a_plane_is_the_plane),
+        cmocka_unit_test(those_that_stand_together_do_not_decide),
+        cmocka_unit_test(all_of_seventy_are_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
