@@ -103,6 +103,43 @@ static void only_places_in_the_air_are_free(void **state)
     splat_view_maps_free(&maps);
 }
 
+/* The others keep what belongs to them: the number of each is in its normal, colour, weight and size. */
+static void points_in_the_air_go(void **state)
+{
+    (void)state;
+    splat_view_maps maps = make_trusted(160);
+    splat_free_space space;
+    splat_surface_points points;
+    static float places[3 * N_KINDS * N_EACH];
+    size_t n_found;
+    splat_error error;
+    put_places(places);
+    must(splat_free_space_begin(&maps, 2, &space, &error), &error);
+    must(splat_free_space_finish(&maps, 2, &space, &error), &error);
+    must(splat_surface_points_make(&points, N_KINDS * N_EACH, &error), &error);
+    must(splat_surface_points_weigh(&points, &error), &error);
+    for (size_t i = 0; i < N_KINDS * N_EACH; i++) { /* the kinds by turns */
+        const size_t place = i % N_KINDS * N_EACH + i / N_KINDS;
+        const float normal[3] = {(float)place, 0, 0};
+        const uint8_t color[3] = {(uint8_t)(place % 256), (uint8_t)(place / 256), 0};
+        points.weights[i] = points.sizes[i] = (float)place;
+        splat_surface_points_add(&points, places + 3 * place, normal, color);
+    }
+    must(splat_free_space_remove_points(&space, SPLAT_FREE_BY_ALL, &points, 3, &n_found, &error), &error);
+    assert_int_equal(n_found, N_EACH);
+    assert_int_equal(points.n, IN_AIR * N_EACH);
+    for (size_t i = 0; i < points.n; i++) {
+        const size_t place = i % IN_AIR * N_EACH + i / IN_AIR;
+        assert_memory_equal(points.positions + 3 * i, places + 3 * place, 3 * sizeof *places);
+        assert_true(points.normals[3 * i] == (float)place && points.weights[i] == (float)place);
+        assert_true(points.sizes[i] == (float)place);
+        assert_int_equal(points.colors[4 * i] + 256 * points.colors[4 * i + 1], place);
+    }
+    splat_surface_points_free(&points);
+    splat_free_space_free(&space);
+    splat_view_maps_free(&maps);
+}
+
 /* A place a twentieth before the surface, and one almost a fifth before it. Cameras are 1.6 above the ground, so a
  * place at height h has 1 - h / 1.6 of the ground's depth in all views. */
 static void the_tolerance_decides_before_a_surface(void **state)
@@ -281,6 +318,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_places_in_the_air_are_free),
+        cmocka_unit_test(points_in_the_air_go),
         cmocka_unit_test(the_tolerance_decides_before_a_surface),
         cmocka_unit_test(two_views_are_needed),
         cmocka_unit_test(planes_do_not_look_through_what_the_splat_has),

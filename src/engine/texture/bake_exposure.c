@@ -25,23 +25,30 @@
 typedef struct pair {
     uint32_t at[2]; /* among the candidates */
     uint16_t a, b;
-    float difference, certainty; /* ln ca - ln cb; 0 to 1, little where it is dark */
-    float weight;
 } pair;
 
-typedef struct normal_equations {
-    const pair *pairs;
-    size_t n_pairs, n_photos;
-    double *hold; /* [n_photos] */
-} normal_equations;
+/* A pair in one channel. */
+typedef struct ratio {
+    float difference, certainty; /* ln ca - ln cb; 0 to 1, little where it is dark */
+    float weight;
+} ratio;
 
-/* y = A x of the normal equations; x and y are [n_photos]: ln gain. */
-static void multiply(const normal_equations *s, const double *x, double *y)
+/* The least squares of a channel; x: [n_photos] ln gain. */
+typedef struct channel {
+    const pair *pairs;
+    ratio *ratios;      /* [n_pairs] */
+    size_t n_pairs, n_photos;
+    const double *hold; /* [n_photos] */
+    double *x, *work;   /* work: [3][n_photos] */
+} channel;
+
+/* y = A x of the normal equations; x and y are [n_photos]. */
+static void multiply(const channel *s, const double *x, double *y)
 {
     for (size_t v = 0; v < s->n_photos; v++) y[v] = s->hold[v] * x[v];
     for (size_t i = 0; i < s->n_pairs; i++) {
         const pair *p = &s->pairs[i];
-        double r = (double)p->weight * (x[p->a] - x[p->b]);
+        double r = (double)s->ratios[i].weight * (x[p->a] - x[p->b]);
         y[p->a] += r;
         y[p->b] -= r;
     }
@@ -54,17 +61,18 @@ static double dot(const double *a, const double *b, size_t n)
     return sum;
 }
 
-/* Conjugate gradients from x; work is [3][n_photos]. */
-static void solve(const normal_equations *s, double *x, double *work)
+/* Conjugate gradients from x. */
+static void solve(const channel *s)
 {
     size_t n = s->n_photos;
-    double *r = work, *p = work + n, *ap = work + 2 * n;
+    double *x = s->x, *r = s->work, *p = s->work + n, *ap = s->work + 2 * n;
     multiply(s, x, ap);
     for (size_t v = 0; v < n; v++) r[v] = -ap[v];
     for (size_t i = 0; i < s->n_pairs; i++) {
         const pair *q = &s->pairs[i];
-        r[q->a] -= (double)q->weight * (double)q->difference;
-        r[q->b] += (double)q->weight * (double)q->difference;
+        const double by = (double)s->ratios[i].weight * (double)s->ratios[i].difference;
+        r[q->a] -= by;
+        r[q->b] += by;
     }
     for (size_t v = 0; v < n; v++) p[v] = r[v];
     double rr = dot(r, r, n), first = rr;
@@ -96,7 +104,9 @@ static int best_of(const splat_bake *bake, size_t face, uint32_t at[VIEWS_A_FACE
 typedef struct leveller {
     splat_bake *bake;
     pair *pairs;
-    double *hold, *x, *work;
+    ratio *ratios;      /* [3][n_pairs], of each channel */
+    double *hold;       /* [n_photos] */
+    double *work;       /* [3][4][n_photos]: x and work of each channel */
     uint16_t *photo_of; /* [n_views] */
     size_t n_pairs, n_photos;
 } leveller;
@@ -108,10 +118,9 @@ static splat_status collect(leveller *l, splat_error *error)
     size_t n_faces = bake->mesh->n_faces, stride = n_faces / MAX_FACES + 1, n = bake->n_views;
     l->pairs = malloc((n_faces / stride + 1) * (VIEWS_A_FACE * (VIEWS_A_FACE - 1) / 2) * sizeof *l->pairs);
     l->hold = calloc(n, sizeof *l->hold);
-    l->x = malloc(n * sizeof *l->x);
-    l->work = malloc(3 * n * sizeof *l->work);
+    l->work = calloc(12 * n, sizeof *l->work);
     l->photo_of = malloc(n * sizeof *l->photo_of);
-    if (!l->pairs || !l->hold || !l->x || !l->work || !l->photo_of)
+    if (!l->pairs || !l->hold || !l->work || !l->photo_of)
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to level %zu photos", n);
     for (size_t v = 0; v < n; v++) {
         l->n_photos += v == 0 || !bake->views[v].shares_photo;
@@ -131,50 +140,51 @@ static splat_status collect(leveller *l, splat_error *error)
             }
     }
     for (size_t v = 0; v < l->n_photos; v++) l->hold[v] += HOLD; /* photos without a pair stay as they are */
-    return SPLAT_OK;
+    l->ratios = malloc((3 * l->n_pairs + 1) * sizeof *l->ratios);
+    return l->ratios ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to level %zu photos", n);
 }
 
-static void level_channel(leveller *l, size_t channel)
+static void level_channel(const leveller *l, size_t number)
 {
     splat_bake *bake = l->bake;
     size_t n = l->n_photos;
-    normal_equations s = {.pairs = l->pairs, .n_pairs = l->n_pairs, .n_photos = n, .hold = l->hold};
-    for (size_t v = 0; v < n; v++) l->x[v] = 0;
+    const channel s = {.pairs = l->pairs, .ratios = l->ratios + number * l->n_pairs, .n_pairs = l->n_pairs,
+                       .n_photos = n, .hold = l->hold, .x = l->work + 4 * n * number,
+                       .work = l->work + 4 * n * number + n};
     for (size_t i = 0; i < l->n_pairs; i++) {
-        pair *p = &l->pairs[i];
-        float ca = (float)splat_srgb_decode(bake->candidates[p->at[0]].rgb[channel] / 255.0);
-        float cb = (float)splat_srgb_decode(bake->candidates[p->at[1]].rgb[channel] / 255.0);
+        const pair *p = &l->pairs[i];
+        float ca = (float)splat_srgb_decode(bake->candidates[p->at[0]].rgb[number] / 255.0);
+        float cb = (float)splat_srgb_decode(bake->candidates[p->at[1]].rgb[number] / 255.0);
         float least = fminf(ca, cb), noise = 0.1f * DARK;
-        p->difference = logf(ca + noise) - logf(cb + noise);
-        p->certainty = least / (least + DARK);
+        s.ratios[i].difference = logf(ca + noise) - logf(cb + noise);
+        s.ratios[i].certainty = least / (least + DARK);
     }
     for (int round = 0; round < ROUNDS; round++) {
         for (size_t i = 0; i < l->n_pairs; i++) {
-            pair *p = &l->pairs[i];
-            double r = fabs(l->x[p->a] + (double)p->difference - l->x[p->b]);
-            p->weight = p->certainty * (float)(r > DELTA ? DELTA / r : 1);
+            const pair *p = &l->pairs[i];
+            double r = fabs(s.x[p->a] + (double)s.ratios[i].difference - s.x[p->b]);
+            s.ratios[i].weight = s.ratios[i].certainty * (float)(r > DELTA ? DELTA / r : 1);
         }
-        solve(&s, l->x, l->work);
+        solve(&s);
     }
     double mean = 0; /* the pictures stay as bright as they are, all in all */
-    for (size_t v = 0; v < n; v++) mean += l->x[v] / (double)n;
+    for (size_t v = 0; v < n; v++) mean += s.x[v] / (double)n;
     for (size_t v = 0; v < bake->n_views; v++) {
-        float gain = (float)exp(l->x[l->photo_of[v]] - mean);
-        bake->views[v].gain[channel] = fminf(fmaxf(gain, LEAST_GAIN), LARGEST_GAIN);
+        float gain = (float)exp(s.x[l->photo_of[v]] - mean);
+        bake->views[v].gain[number] = fminf(fmaxf(gain, LEAST_GAIN), LARGEST_GAIN);
     }
 }
 
 splat_status splat_bake_level(splat_bake *bake, splat_error *error)
 {
     leveller l = {.bake = bake};
-    splat_status status = collect(&l, error);
-    for (size_t c = 0; c < 3 && status == SPLAT_OK; c++) {
-        status = splat_bake_go_on(bake, "levelling", (double)c / 3, error);
-        if (status == SPLAT_OK) level_channel(&l, c);
-    }
+    splat_status status = splat_bake_go_on(bake, "levelling", 0, error);
+    if (status == SPLAT_OK) status = collect(&l, error);
+#pragma omp parallel for schedule(static, 1) num_threads(bake->context->threads)
+    for (size_t c = 0; c < (status == SPLAT_OK ? 3 : 0); c++) level_channel(&l, c);
     free(l.pairs);
+    free(l.ratios);
     free(l.hold);
-    free(l.x);
     free(l.work);
     free(l.photo_of);
     return status;
