@@ -180,8 +180,10 @@ splat_status splat_bake_level(splat_bake *bake, splat_error *error)
     leveller l = {.bake = bake};
     splat_status status = splat_bake_go_on(bake, "levelling", 0, error);
     if (status == SPLAT_OK) status = collect(&l, error);
+    if (status == SPLAT_OK) {
 #pragma omp parallel for schedule(static, 1) num_threads(bake->context->threads)
-    for (size_t c = 0; c < (status == SPLAT_OK ? 3 : 0); c++) level_channel(&l, c);
+        for (size_t c = 0; c < 3; c++) level_channel(&l, c);
+    }
     free(l.pairs);
     free(l.ratios);
     free(l.hold);

@@ -8,6 +8,7 @@
 #include "texture/fill.h"
 
 #include "math/camera.h"
+#include "math/scatter.h"
 #include "mesh/mesh_raster.h"
 #include "ops/loss/loss.h"
 #include "ops/polish/polish.h"
@@ -169,26 +170,12 @@ static splat_status step(polisher *p, size_t v, float rate, splat_loss_result *r
     return splat_op_polish_step(b, &args, error);
 }
 
-/* The n views in an order that spreads neighbours: steps of about 0.618 n that meet all of them. */
-static size_t stride_of(size_t n)
-{
-    for (size_t stride = (size_t)(0.618 * (double)n) + 1;; stride++) {
-        size_t a = stride, b = n;
-        while (b) {
-            size_t rest = a % b;
-            a = b;
-            b = rest;
-        }
-        if (a == 1) return stride;
-    }
-}
-
 splat_status splat_bake_polish(const splat_bake *bake, const splat_atlas *atlas, splat_bake_room *room,
                                splat_image *pages, uint8_t *const *valid, double losses[2], splat_error *error)
 {
     polisher p = {.bake = bake, .atlas = atlas, .room = room};
     int n = bake->options->polish_steps, tenth = n / 10 > 1 ? n / 10 : 1;
-    size_t stride = stride_of(bake->n_views);
+    size_t stride = splat_scatter_stride(bake->n_views); /* neighbours see the same texels */
     splat_status status;
     losses[0] = losses[1] = 0;
     SPLAT_TRY_GOTO(status, done, open_polisher(&p, error));

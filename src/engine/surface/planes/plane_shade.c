@@ -5,6 +5,7 @@
 #include "surface/planes/plane_parts.h"
 
 #include "math/camera.h"
+#include "math/scatter.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +16,6 @@
 #define LEAST_SAMPLES 2   /* of a window */
 #define LEAST_COSINE 0.3f /* 60 degrees */
 #define LEAST_ASKED 64u   /* views that say how a place looks, if there are so many; half of them miss half a vault */
-#define GOLDEN_SECTION 0.618034
 #define BEST_PART 0.6f    /* of the views: others may be hidden, or show gloss */
 #define DARK 8.0f         /* levels between these tell how bright a photo is */
 #define BRIGHT 247.0f
@@ -161,22 +161,6 @@ static uint32_t step_between(uint32_t n_views)
     return n_views < LEAST_ASKED ? 1 : n_views / LEAST_ASKED;
 }
 
-/* Photos that were taken one after the other stand side by side and tell little of depth. Steps of the golden section
- * of their number scatter them; without a common divisor they come to each view once. */
-static uint32_t scattering_step(uint32_t n_views)
-{
-    uint32_t step = (uint32_t)(GOLDEN_SECTION * n_views + 0.5), a, b;
-    do {
-        for (a = step, b = n_views; b > 0;) {
-            const uint32_t rest = a % b;
-            a = b;
-            b = rest;
-        }
-        step += a != 1;
-    } while (a != 1);
-    return step;
-}
-
 void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_site *site)
 {
     const splat_camera *c = &shade->maps->views[site->view].camera;
@@ -264,7 +248,7 @@ void plane_shade_residuals_along(const plane_shade *shade, uint32_t view, float 
                                  float *residuals)
 {
     const uint32_t n_views = (uint32_t)shade->maps->n, n_asked = n_views / step_between(n_views);
-    const uint32_t step = scattering_step(n_views);
+    const size_t stride = splat_scatter_stride(n_views); /* neighbours of a path tell little of depth */
     const float own = plane_levels_at(&shade->views[view], 0, x, y);
     plane_levels levels;
     levels.n = 0;
@@ -274,7 +258,7 @@ void plane_shade_residuals_along(const plane_shade *shade, uint32_t view, float 
         plane_levels_add_place(&levels, place, own);
     }
     for (uint32_t k = 1; k < n_asked; k++) {
-        const size_t v = (view + (uint64_t)k * step) % n_views;
+        const size_t v = (view + k * stride) % n_views;
         plane_levels_add_view(&levels, &shade->maps->views[v], &shade->views[v], true);
     }
     plane_levels_sort(&levels);
