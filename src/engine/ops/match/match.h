@@ -15,7 +15,7 @@
 #define SPLAT_MATCH_STEP 0.02f         /* of the depth, off the pixel's plane: another surface */
 #define SPLAT_MATCH_STEP_REACH 3       /* pixels around within which another surface makes a step */
 #define SPLAT_MATCH_HIDDEN 0.95f       /* of the depth: what a neighbour sees nearer hides the place */
-#define SPLAT_MATCH_LEAST_COSINE 0.8660254f  /* 30 degrees between two rays */
+#define SPLAT_MATCH_LEAST_COSINE 0.5f /* 60 degrees between two rays */
 #define SPLAT_MATCH_MOST_COSINE 0.99939083f  /* 2 degrees */
 #define SPLAT_MATCH_PARALLAX 6.0f      /* pixels from a place to infinity that a neighbour must show for MATCHED */
 #define SPLAT_MATCH_FAINT 2.0f         /* levels, and times the noise: a patch with less deviation says nothing */
@@ -45,25 +45,25 @@ typedef enum splat_match_verdict { SPLAT_MATCH_SILENT, SPLAT_MATCH_MATCHED, SPLA
  * A patch is the 6 x 6 pixels at -5, -3 .. 5 around the site, or, at a step, where a pixel of the depth within 3 is
  * more than 2 % off the site's first plane, 5 x 5 at -2 .. 2. The weight of a pixel is exp(-d^2 / (2 5^2) - e^2 / (2
  * 12^2)), d its distance and e its level less the site's; s is the patch's deviation with these weights. A neighbour
- * *sees* the site if the first plane lies in its picture, at 2 to 30 degrees between the two rays, and its own depth
+ * *sees* the site if the first plane lies in its picture, at 2 to 60 degrees between the two rays, and its own depth
  * there is not below 0.95 of that of the place. The cost of a plane in a neighbour is 1 less the weighted correlation
  * with what the plane shows in it (bilinear, beyond the border its last pixel; the variance there at least 0.5), 2 if
  * the site itself leaves the picture; the cost m of a plane is the mean of the best 4 of the neighbours that see the
  * site. A pixel of disparity is the change of q that moves the site by a pixel in them, in the mean.
  *
- * A site speaks if its first q is above 0, s >= max(2, 2 noise) levels, and two neighbours see it. In each of
+ * A site speaks if its first q is above 0, s >= max(2, 2 noise) levels, and a neighbour sees it. In each of
  * n_sweeps sweeps first the sites with even i + j, then the others take the best of their own plane, those of the 4
  * next sites, in each of 4 directions that with the least cost 3, 5, .. 23 pixels away (of sites: an odd number), q
  * moved by +- 1/8, 1/4, 1/2, 1, 2, 4 pixels of disparity, the plane turned by +-1 and +-5 degrees around both axes,
  * and three planes through the depths of the 4 next sites. At a step q stays within a pixel of disparity of the
  * first. In the end the first plane comes back unless the best costs less by 0.05.
  *
- * Verdicts: MATCHED if m < 0.4, m at +-2, 4, 8 pixels of disparity and at infinity is larger by more than 0.1, and two
- * of the neighbours move the site by 6 pixels or more from infinity. AGAINST if the site is at no step, s >= max(3, 3
- * noise), and m > 0.8 or m at infinity is below 0.4 and less by 0.05. In the end a verdict becomes SILENT if within 4
- * pixels more sites have the other one, or if the plane is not the first and fewer than 20 of the 24 sites around
- * lie on it. Planes and costs stay. Working memory is scratch, which it resets. Errors: ARGUMENT (no stride, too many
- * neighbours), MEMORY. */
+ * Verdicts: MATCHED if m < 0.4, m at +-2, 4, 8 pixels of disparity and at infinity is larger by more than 0.1, and one
+ * of the neighbours moves the site by 6 pixels or more from infinity. AGAINST if the site is at no step, two
+ * neighbours see it, s >= max(3, 3 noise), and m > 0.8 or m at infinity is below 0.4 and less by 0.05. In the end a
+ * verdict becomes SILENT if within 4 pixels more sites have the other one, or if the plane is not the first and fewer
+ * than 20 of the 24 sites around lie on it. Planes and costs stay. Working memory is scratch, which it resets. Errors:
+ * ARGUMENT (no stride, too many neighbours), MEMORY. */
 struct splat_match_args {
     splat_match_view reference, neighbors[SPLAT_MATCH_NEIGHBORS];
     uint32_t n_neighbors;

@@ -48,7 +48,7 @@ static void begin(const splat_match_job *job, costs_function costs_of, int i, in
         pixels += own;
         n++;
     }
-    if (n < 2 || !(pixels > 0)) return;
+    if (n < 1 || !(pixels > 0)) return;
     site.pixels = pixels / (float)n;
     site.texture = sqrtf(patch.variance);
     for (int k = 0; k < 3; k++) planes[k][0] = plane[k];

@@ -128,7 +128,7 @@ __global__ void __launch_bounds__(MATCH_THREADS) begin_kernel(const __grid_const
 #pragma unroll
     for (int k = 0; k < SPLAT_MATCH_BEST; k++) best[k] = 2.0f;
     for (int k = 0; k < SPLAT_MATCH_NEIGHBORS; k++) splat_match_keep(best, __shfl_sync(ALL, cost, k));
-    if (n < 2 || !(pixels > 0.0f) || lane != 0) return;
+    if (n < 1 || !(pixels > 0.0f) || lane != 0) return;
     site.pixels = pixels / (float)n;
     site.texture = sqrtf(patch.variance);
     site.sees |= at_step ? SPLAT_MATCH_AT_STEP : 0u;

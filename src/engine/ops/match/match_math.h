@@ -438,10 +438,11 @@ SPLAT_MATH_INLINE uint8_t splat_match_judge(const splat_match_job *job, const sp
 {
     float nearest = costs[1], far = costs[MATCH_DEPTHS - 1];
     for (int k = 2; k < MATCH_DEPTHS; k++) nearest = costs[k] < nearest ? costs[k] : nearest;
-    if (n_wide >= 2 && costs[0] < SPLAT_MATCH_GOOD && nearest - costs[0] > SPLAT_MATCH_SHARP)
+    if (n_wide >= 1 && costs[0] < SPLAT_MATCH_GOOD && nearest - costs[0] > SPLAT_MATCH_SHARP)
         return SPLAT_MATCH_MATCHED;
     if (site->sees & SPLAT_MATCH_AT_STEP || site->texture < splat_match_least_texture(SPLAT_MATCH_CLEAR, job->noise))
         return SPLAT_MATCH_SILENT;
+    if (!(site->sees & (site->sees - 1))) return SPLAT_MATCH_SILENT; /* one neighbour: something may hide the site */
     int is_far = far < SPLAT_MATCH_GOOD && far < costs[0] - SPLAT_MATCH_BEYOND;
     return costs[0] > SPLAT_MATCH_BAD || is_far ? SPLAT_MATCH_AGAINST : SPLAT_MATCH_SILENT;
 }

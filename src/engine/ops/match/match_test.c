@@ -242,7 +242,7 @@ static int check_spec(splat_backend *backend, const world_spec *spec)
     TEST_CHECK(failures, 200 * n_other <= w.n, "%s: %d of %d sites differ", spec->name, n_other, w.n);
     TEST_CHECK(failures, 200 * n_mute <= w.n, "%s: %d of %d sites speak elsewhere", spec->name, n_mute, w.n);
     tally t = count(&w, &s);
-    if (spec->plain || spec->n_neighbors < 2) {
+    if (spec->plain || spec->n_neighbors < 1) {
         TEST_CHECK(failures, t.n == 0 && t.n_matched == 0, "%s: %d sites speak", spec->name, t.n);
     } else {
         TEST_CHECK(failures, 3 * t.n > w.n, "%s: %d of %d sites speak", spec->name, t.n, w.n);
@@ -257,6 +257,8 @@ static int check_spec(splat_backend *backend, const world_spec *spec)
                    "%s: %d of %d sites are near the truth, %d before", spec->name, t.n_near, t.n, t.n_near_before);
         TEST_CHECK(failures, 2 * t.n_matched > t.n, "%s: %d of %d match", spec->name, t.n_matched, t.n);
     }
+    if (spec->n_neighbors == 1)
+        TEST_CHECK(failures, t.n_against == 0, "%s: %d sites are against", spec->name, t.n_against);
     if (t.n && !spec->n_sweeps && spec->gone > 0)
         TEST_CHECK(failures, t.n_against > 0, "%s: nothing is against", spec->name);
     splat_backend *other = project_other_backend(backend);
