@@ -18,6 +18,8 @@
 #define BEFORE 0.3       /* weight of an edge that lies before the plane, as something else's may */
 #define REACH 2          /* pixels along an edge that a rim's place stands for, to both sides */
 #define LEAST_SLOPE 0.1  /* sine of the angle between ray and plane */
+#define MARGIN 8         /* pixels from the side of a picture: nearer ones may miss their edge */
+#define HIDDEN 0.9       /* of the depth: what a view sees nearer hides the place */
 
 typedef struct rim {
     float x, y, out[2];
@@ -175,6 +177,18 @@ static bool way_across(const splat_camera *c, const splat_camera *d, const plane
     return true;
 }
 
+/* True if a view must show an edge at a place of its picture: the place is not next to its side, nor hidden there. */
+static bool is_shown(const plane_rims *rims, size_t view, const double place[3], const double at[2])
+{
+    const splat_view_map *map = &rims->maps->views[view];
+    const splat_camera *c = &map->camera;
+    double z = 0;
+    if (at[0] < MARGIN || at[1] < MARGIN || at[0] > c->width - MARGIN || at[1] > c->height - MARGIN) return false;
+    for (int k = 0; k < 3; k++) z += (double)c->rotation[6 + k] * (place[k] - (double)c->center[k]);
+    const float depth = map->depth[(size_t)at[1] * (size_t)c->width + (size_t)at[0]];
+    return !(depth > 0 && (double)depth < HIDDEN * z);
+}
+
 /* Adds one rim of `from` in the picture of `to`. An edge of the plane's segment is its own or that of something before
  * it, never of what is behind: what says that the plane is nearer counts less. */
 static void compare(const plane_rims *rims, const plane_global *planes, size_t from, const rim *r, size_t to,
@@ -188,7 +202,9 @@ static void compare(const plane_rims *rims, const plane_global *planes, size_t f
         !picture(d, place, ray, at, gain) || !way_across(c, d, fit, r, at, out, &wide))
         return;
     const rim *same = nearest(rims, to, index, at, out, r->plane, cut);
+    own->n_asked += same || is_shown(rims, to, place, at);
     if (!same) return;
+    own->n_met++;
     const double residual = out[0] * (at[0] - (double)same->x) + out[1] * (at[1] - (double)same->y), q = residual / cut;
     const double variance = SIGMA * SIGMA * (1 + wide * wide);
     double weight = q * q < 1 ? (1 - q * q) * (1 - q * q) : 0;
@@ -244,6 +260,8 @@ bool plane_rims_measure(const plane_rims *rims, const plane_global *planes, doub
                 for (int j = 0; j < 3; j++) sums[i].matrix[k][j] += part->matrix[k][j];
             }
             sums[i].units += part->units;
+            sums[i].n_asked += part->n_asked;
+            sums[i].n_met += part->n_met;
         }
     free(parts);
     return !is_short;

@@ -5,9 +5,11 @@
 #include "surface/planes/plane_parts.h"
 
 /* Sums over the rims of a plane: the normal equations of two tilts about its axes, radians, and a shift, as
- * plane_creases.c has them; units: independent edges of a deviation of one pixel that agree. */
+ * plane_creases.c has them; units: independent edges of a deviation of one pixel that agree. n_asked: places of rims in
+ * other photos that must show an edge; n_met: those that do. */
 typedef struct plane_rim_sums {
     double matrix[3][3], vector[3], units;
+    uint64_t n_asked, n_met;
 } plane_rim_sums;
 
 typedef struct plane_rims plane_rims;

@@ -10,6 +10,7 @@
 #include "surface/extract/view_photos.h"
 #include "surface/planes/plane_assign.h"
 #include "surface/planes/plane_choose.h"
+#include "surface/planes/plane_confirm.h"
 #include "surface/planes/plane_creases.h"
 #include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_gains.h"
@@ -333,6 +334,18 @@ static splat_status look_again(finder *f, splat_error *error)
     return for_views(f, assign_again, error);
 }
 
+/* Leaves out what the photos do not confirm; the other planes take its pixels. */
+static splat_status confirm(finder *f, splat_error *error)
+{
+    const size_t before = f->n_planes;
+    double share;
+    memcpy(f->first, f->planes, PLANE_MAX_PLANES * sizeof *f->first);
+    SPLAT_TRY(plane_confirm(f->maps, f->views, f->planes, &f->n_planes, f->threads, error));
+    if (f->n_planes == before) return SPLAT_OK;
+    SPLAT_TRY(for_views(f, assign_again, error));
+    return settle_all(f, &share, error);
+}
+
 static splat_status find(finder *f, splat_error *error)
 {
     double share = 0, before;
@@ -346,6 +359,7 @@ static splat_status find(finder *f, splat_error *error)
             break;
         SPLAT_TRY(look_again(f, error));
     }
+    SPLAT_TRY(confirm(f, error));
     SPLAT_TRY(plane_creases_refine(f->maps, f->views, f->planes, f->n_planes, f->threads, error));
     SPLAT_TRY(choose_all(f, error));
     SPLAT_TRY(look_for_rounds(f, error));
