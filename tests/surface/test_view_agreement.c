@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "backend/cpu.h"
+#include "surface/planes/plane_spread.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/point_cells.h"
 #include "surface/extract/surface_agreed.h"
@@ -281,7 +282,7 @@ static splat_surface_points agree_on(splat_view_maps *maps, splat_backend *backe
     splat_error error;
     must(splat_surface_points_make(&points, capacity, &error), &error);
     must(splat_surface_points_weigh(&points, &error), &error);
-    must(splat_surface_agree(maps, backend, o, threads, &points, agreed, &error), &error);
+    must(splat_surface_agree(maps, NULL, backend, o, threads, &points, agreed, &error), &error);
     return points;
 }
 
@@ -447,6 +448,7 @@ static void a_device_agrees_with_the_host(void **state)
     splat_surface_agreed agreed[2];
     splat_backend *backend;
     splat_error error;
+    uint64_t n_spread;
     assert_true(maps[0].n > 11);
     splat_surface_points host = agree(&maps[0], 5000, 2, &agreed[0]);
     for (int c = 0; c < 3; c++) {
@@ -471,11 +473,36 @@ static void a_device_agrees_with_the_host(void **state)
     maps[1] = make_truth(W, H);
     splat_view_maps_mark_agreed(&maps[1], 2);
     splat_view_maps_drop_spots(&maps[1], 2);
+    must(plane_spread(&maps[1], o.seed, 2, &n_spread, &error), &error);
     splat_view_maps_mark_agreed(&maps[1], 2);
+    assert_true(n_spread == agreed[0].n_spread);
     for (size_t v = 0; v < maps[1].n; v++)
         assert_memory_equal(maps[1].views[v].state, maps[0].views[v].state, W * H);
     splat_surface_points_free(&host);
     for (int k = 0; k < 2; k++) splat_view_maps_free(&maps[k]);
+}
+
+/* A pixel whose depth photos match is surface, though no splat of another view has it. */
+static void what_photos_match_needs_no_other_view(void **state)
+{
+    (void)state;
+    splat_surface_agreed agreed[2];
+    splat_mesh_extract_options o = usual_options();
+    o.planes = false; /* they would take what is next to it */
+    for (int k = 0; k < 2; k++) {
+        splat_view_maps maps = make_truth(W, H);
+        for (size_t v = 0; v < maps.n; v++)
+            for (size_t i = 0; i < W * H; i++) {
+                splat_view_map *map = &maps.views[v];
+                if (v > 0) map->depth[i] = 0;
+                if (v > 0) map->alpha[i] = 255;
+                if (v == 0 && k == 1 && map->depth[i] > 0) map->state[i] = SPLAT_PIXEL_MATCHED;
+            }
+        splat_surface_points points = agree_with(&maps, &o, 5000, 2, &agreed[k]);
+        assert_true(k ? points.n > 0 && agreed[k].n_kept > 0 : points.n == 0);
+        splat_surface_points_free(&points);
+        splat_view_maps_free(&maps);
+    }
 }
 
 /* Views that agree from nearly one place know no depth; a box of the user crops. */
@@ -580,6 +607,7 @@ int main(void)
         cmocka_unit_test(points_are_even_and_on_the_surface),
         cmocka_unit_test(near_views_replace_far_ones),
         cmocka_unit_test(a_device_agrees_with_the_host),
+        cmocka_unit_test(what_photos_match_needs_no_other_view),
         cmocka_unit_test(unknown_depth_and_what_is_outside_make_no_points),
         cmocka_unit_test(few_points_have_larger_cells),
         cmocka_unit_test(threads_do_not_change_a_point),

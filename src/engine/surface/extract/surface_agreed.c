@@ -11,6 +11,7 @@
 #include "surface/extract/sky_space.h"
 #include "surface/extract/view_agreement.h"
 #include "surface/extract/view_match.h"
+#include "surface/planes/plane_spread.h"
 #include "surface/planes/planes.h"
 
 #include <stdlib.h>
@@ -59,10 +60,11 @@ static bool is_known(const splat_view_map *map, size_t pixel, const splat_agreem
     return PIXEL_ERROR * map->depth[pixel] < MOST_ERROR * map->camera.fx * a->baseline;
 }
 
-/* True if all photos together tell the surface of the pixel: it needs no other view that sees it, too. */
-static bool is_fitted(const splat_view_map *map, size_t pixel)
+/* True if photos tell the surface of the pixel: it needs no other view whose splat agrees. */
+static bool is_told(const splat_view_map *map, size_t pixel)
 {
-    return map->state[pixel] == SPLAT_PIXEL_FITTED || map->state[pixel] == SPLAT_PIXEL_SHADED;
+    const uint8_t state = map->state[pixel];
+    return state == SPLAT_PIXEL_FITTED || state == SPLAT_PIXEL_SHADED || state == SPLAT_PIXEL_MATCHED;
 }
 
 /* Weight: how many saw it, and how steeply. */
@@ -89,7 +91,7 @@ static void judge_pixel(const judge *j, const splat_view_map *map, size_t pixel,
     t->n_seen += map->depth[pixel] > 0;
     t->n_against += is_said && a->n_against > a->n_agree;
     const bool holds = *valid == SPLAT_AGREE_HOLDS, is_vague = holds && !is_known(map, pixel, a);
-    const bool is_alone = *valid == SPLAT_AGREE_DOUBTED && a->n_against == 0 && is_fitted(map, pixel);
+    const bool is_alone = *valid == SPLAT_AGREE_DOUBTED && a->n_against == 0 && is_told(map, pixel);
     t->n_vague += is_vague;
     *valid = ((holds && !is_vague) || is_alone) && sample_of(j, map, pixel, a, sample);
     t->n_kept += *valid;
@@ -185,7 +187,7 @@ static splat_status make_sightings(const judge *j, splat_surface_points *points,
     return points->sightings ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare views");
 }
 
-/* Marks the pixels of all views, and drops those that agree by chance. */
+/* Marks the pixels of all views. */
 static splat_status mark_all(judge *j, splat_backend *backend, splat_error *error)
 {
     splat_status status = SPLAT_OK;
@@ -201,7 +203,6 @@ static splat_status mark_all(judge *j, splat_backend *backend, splat_error *erro
         }
     }
     splat_agree_views_close(&j->views);
-    if (status == SPLAT_OK) splat_view_maps_drop_spots(j->maps, j->threads);
     return status;
 }
 
@@ -251,7 +252,7 @@ static splat_status collect(judge *j, size_t n_pixels, splat_surface_points *poi
     return status;
 }
 
-splat_status splat_surface_agree(splat_view_maps *maps, splat_backend *backend,
+splat_status splat_surface_agree(splat_view_maps *maps, splat_scene *scene, splat_backend *backend,
                                  const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
                                  splat_surface_agreed *agreed, splat_error *error)
 {
@@ -260,11 +261,18 @@ splat_status splat_surface_agree(splat_view_maps *maps, splat_backend *backend,
     size_t step = n_pixels / PER_POINT / (points->capacity ? points->capacity : 1);
     judge j = {.maps = maps, .options = options, .threads = threads, .step = step > 1 ? step : 1};
     double cell = 0;
+    uint64_t n_spread = 0;
     splat_status status = make_room(&j, error);
     if (status == SPLAT_OK) status = mark_all(&j, backend, error);
+    if (status == SPLAT_OK && scene && options->match)
+        status = splat_surface_match_apply(scene, backend, options, maps, error);
+    if (status == SPLAT_OK) splat_view_maps_drop_spots(maps, threads);
+    if (status == SPLAT_OK && options->planes) status = splat_surface_go_on(options, "spreading planes", 0, error);
+    if (status == SPLAT_OK && options->planes) status = plane_spread(maps, options->seed, threads, &n_spread, error);
     splat_agree_views_open(&j.views, backend, maps, PIECE, threads);
     if (status == SPLAT_OK) status = collect(&j, n_pixels, points, &cell, error);
-    *agreed = (splat_surface_agreed){j.tally.n_seen, j.tally.n_kept, j.tally.n_against, j.tally.n_vague, cell};
+    *agreed = (splat_surface_agreed){j.tally.n_seen,  j.tally.n_kept, j.tally.n_against,
+                                     j.tally.n_vague, n_spread,       cell};
     splat_agree_views_close(&j.views);
     free(j.samples);
     free(j.agreements);
@@ -294,18 +302,18 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
     splat_status status = splat_free_space_begin(&maps, model->context->threads, space, error);
     if (status == SPLAT_OK && options->planes) status = splat_surface_planes_apply(scene, options, &maps, error);
     if (status == SPLAT_OK && options->planes) status = clear_sky(sky, &maps, error);
-    if (status == SPLAT_OK && options->match)
-        status = splat_surface_match_apply(scene, model->backend, options, &maps, error);
     if (status == SPLAT_OK)
-        status = splat_surface_agree(&maps, model->backend, options, model->context->threads, points, &agreed, error);
+        status = splat_surface_agree(&maps, scene, model->backend, options, model->context->threads, points, &agreed,
+                                     error);
     if (status == SPLAT_OK) status = splat_free_space_finish(&maps, model->context->threads, space, error);
     splat_view_maps_free(&maps);
     if (status != SPLAT_OK || points->n == 0) splat_free_space_free(space);
     if (status != SPLAT_OK) return status;
     splat_log(model->context, SPLAT_LOG_NOTICE,
-              "views agree on %zu of %zu pixels with a surface and contradict %zu; %zu are too far for a depth; "
-              "thinned to %zu points in cells of %.3g and more",
-              agreed.n_kept, agreed.n_seen, agreed.n_against, agreed.n_vague, points->n, agreed.cell);
+              "views agree on %zu of %zu pixels with a surface and contradict %zu; %zu are too far for a depth; %llu "
+              "lie on a plane of pixels around; thinned to %zu points in cells of %.3g and more",
+              agreed.n_kept, agreed.n_seen, agreed.n_against, agreed.n_vague, (unsigned long long)agreed.n_spread,
+              points->n, agreed.cell);
     if (points->n > 0) return SPLAT_OK;
     if (options->has_bbox && agreed.n_seen > 0)
         return splat_fail(error, SPLAT_ERROR_NUMERIC,

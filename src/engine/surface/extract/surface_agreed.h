@@ -17,6 +17,7 @@ typedef struct splat_surface_agreed {
     size_t n_kept;    /* that make points */
     size_t n_against; /* that more views contradict than agree with */
     size_t n_vague;   /* that views agree on, from too near to each other for a depth */
+    uint64_t n_spread; /* that took a plane of known pixels around (plane_spread) */
     double cell;      /* side of the smallest cells */
 } splat_surface_agreed;
 
@@ -26,13 +27,15 @@ typedef struct splat_surface_agreed {
  * A cell is as wide as 1.25 pixels of its view on the surface, to the nearest power of 2 (splat_point_cells). The
  * smallest size is that of a hundredth of the pixels. Where points would not suffice all cells are larger. A pixel
  * whose depth the views do not determine to 3 %, and what lies outside of the options' box, makes no point. A pixel on
- * a plane, or on a smooth or round surface, makes one unless a view looks through it, with half the weight of one view
- * where none agrees. Of more than 16 pixels for each point that there is room for, every second, third ... is asked.
- * Marks the pixels of all views as splat_view_maps_mark_agreed does, without the depth of spots that agree by chance
- * (splat_view_maps_drop_spots), which the maps lose. The backend compares the views, where it has room for them, with
- * the bits of the host; NULL: the host does. Does not depend on threads. Errors: MEMORY, STOPPED, those of the
- * backend. */
-splat_status splat_surface_agree(splat_view_maps *maps, splat_backend *backend,
+ * a plane, or on a smooth or round surface, or that photos match, makes one unless a view looks through it, with half
+ * the weight of one view where none agrees. With options->match the scene's photos are asked about what views do not
+ * agree on (splat_surface_match_apply); without a scene (NULL) they are not. Of more than 16 pixels for each point
+ * that there is room for, every second, third ... is asked. Marks the pixels of all views as
+ * splat_view_maps_mark_agreed does, without the depth of spots that agree by chance (splat_view_maps_drop_spots),
+ * which the maps lose. With options->planes unknown pixels take planes of known ones around (plane_spread). The
+ * backend compares the views, where it has room for them, with the bits of the host; NULL: the host does. Does not
+ * depend on threads. Errors: MEMORY, STOPPED, those of the backend. */
+splat_status splat_surface_agree(splat_view_maps *maps, splat_scene *scene, splat_backend *backend,
                                  const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
                                  splat_surface_agreed *agreed, splat_error *error);
 
