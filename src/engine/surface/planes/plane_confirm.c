@@ -1,5 +1,5 @@
 /* The depth of seeds is the splat's, and two views of one splat agree on a wrong plane. Photos do not: mapped over a
- * plane that is not there, the edges around a plain segment fall beside those of the next photo. */
+ * plane that is not there, the edges around a plain segment do not meet those of the next photo. */
 #include "surface/planes/plane_confirm.h"
 #include "surface/planes/plane_rims.h"
 
