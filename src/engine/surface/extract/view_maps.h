@@ -84,6 +84,14 @@ static inline size_t splat_view_map_pixel(const splat_view_map *map, int x, int 
     return (size_t)y * (size_t)width + (size_t)x;
 }
 
+/* The place that a pixel with depth shows. */
+static inline void splat_view_map_place(const splat_view_map *map, size_t pixel, float place[3])
+{
+    const size_t width = (size_t)map->camera.width;
+    splat_camera_unproject(&map->camera, (float)(pixel % width) + 0.5f, (float)(pixel / width) + 0.5f,
+                           map->depth[pixel], place);
+}
+
 /* Pixels of the largest map; at least 1. */
 static inline size_t splat_view_maps_most_pixels(const splat_view_maps *maps)
 {

@@ -215,6 +215,16 @@ static inline float plane_depth(const splat_camera *c, const plane_fit *fit, siz
 {
     return plane_faces(c, fit) ? plane_depth_of_either_side(c, fit, pixel) : INFINITY;
 }
+
+/* Puts a pixel on a plane, z deep there. The plane faces the camera. */
+static inline void plane_set_pixel(splat_view_map *map, const plane_fit *fit, size_t pixel, float z)
+{
+    const float normal[3] = {(float)fit->normal[0], (float)fit->normal[1], (float)fit->normal[2]};
+    map->depth[pixel] = z;
+    map->state[pixel] = SPLAT_PIXEL_FITTED;
+    splat_normal_encode(normal, map->normal + 2 * pixel);
+}
+
 /* False if planes leave most of a segment empty. A plain segment has no edge inside at which a plane could end; planes
  * that do, as a ground in front of the sky, do not belong to it. */
 static inline bool plane_segment_has_planes(const plane_segment *segment)

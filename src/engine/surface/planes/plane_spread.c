@@ -67,13 +67,6 @@ static bool is_known(const splat_view_map *map, size_t pixel)
                                      state == SPLAT_PIXEL_MATCHED);
 }
 
-static void place_of(const splat_view_map *map, size_t pixel, float place[3])
-{
-    const size_t width = (size_t)map->camera.width;
-    splat_camera_unproject(&map->camera, (float)(pixel % width) + 0.5f, (float)(pixel / width) + 0.5f,
-                           map->depth[pixel], place);
-}
-
 /* Loops over the pixels of a square. */
 #define FOR_PIXELS(map, column, row, pixel)                                                                            \
     for (int y_ = (row) * SIDE; y_ < ((row) + 1) * SIDE && y_ < (map)->camera.height; y_++)                            \
@@ -99,7 +92,7 @@ static bool patch_of(const splat_view_map *map, uint32_t view, int column, int r
             {
                 float place[3];
                 if (!is_known(map, pixel)) continue;
-                place_of(map, pixel, place);
+                splat_view_map_place(map, pixel, place);
                 plane_moments_add(&all, place, 1);
                 if (i != column || j != row) continue;
                 plane_moments_add(&own, place, 1);
@@ -286,6 +279,12 @@ static bool has_texture(const splat_view_map *map, int column, int row)
     return n > 0 && square / n - sum / n * (sum / n) > LEAST_TEXTURE * LEAST_TEXTURE;
 }
 
+/* True if an unknown pixel may lie on a plane. */
+static bool may_take(const splat_view_map *map, const plane_fit *fit, size_t pixel)
+{
+    return !(map->depth[pixel] > 0) || fabsf(off(map, fit, pixel)) < MOST_OFF;
+}
+
 /* True if the unknown pixels of a square may lie on a plane. */
 static bool may_lie(const splat_view_map *map, const plane_fit *fit, int column, int row)
 {
@@ -294,25 +293,20 @@ static bool may_lie(const splat_view_map *map, const plane_fit *fit, int column,
     {
         if (!is_unknown(map, pixel)) continue;
         n++;
-        n_near += !(map->depth[pixel] > 0) || fabsf(off(map, fit, pixel)) < MOST_OFF;
+        n_near += may_take(map, fit, pixel);
     }
     return n > 0 && n_near >= LEAST_NEAR * n;
 }
 
 static uint64_t set_square(splat_view_map *map, const plane_fit *fit, int column, int row)
 {
-    const float normal[3] = {(float)fit->normal[0], (float)fit->normal[1], (float)fit->normal[2]};
     uint64_t n = 0;
     FOR_PIXELS(map, column, row, pixel)
     {
         const float z = plane_depth(&map->camera, fit, pixel);
-        if (!is_unknown(map, pixel) || !(z < INFINITY) ||
-            (map->depth[pixel] > 0 && !(fabsf(off(map, fit, pixel)) < MOST_OFF)))
-            continue;
-        map->depth[pixel] = z;
+        if (!is_unknown(map, pixel) || !(z < INFINITY) || !may_take(map, fit, pixel)) continue;
+        plane_set_pixel(map, fit, pixel, z);
         map->alpha[pixel] = 255;
-        map->state[pixel] = SPLAT_PIXEL_FITTED;
-        splat_normal_encode(normal, map->normal + 2 * pixel);
         n++;
     }
     return n;

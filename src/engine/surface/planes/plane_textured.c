@@ -46,13 +46,6 @@ static bool is_asked(const texture *t, size_t pixel)
            t->map->depth[pixel] > 0;
 }
 
-static void place_of(const texture *t, size_t pixel, float place[3])
-{
-    const splat_camera *c = &t->map->camera;
-    splat_camera_unproject(c, (float)(pixel % (size_t)c->width) + 0.5f, (float)(pixel / (size_t)c->width) + 0.5f,
-                           t->map->depth[pixel], place);
-}
-
 /* Distance of a pixel's place from a plane, in pixels of a camera that sees it from the side. */
 static double pixels_off(const texture *t, size_t pixel, const float place[3], const plane_fit *fit)
 {
@@ -78,7 +71,7 @@ static void list_candidates(texture *t, square *own, size_t pixel)
     double best[CANDIDATES];
     float place[3];
     if (own->n++ > 0) return;
-    place_of(t, pixel, place);
+    splat_view_map_place(t->map, pixel, place);
     for (size_t i = 0; i < t->n; i++) {
         const double off = fabs(pixels_off(t, pixel, place, &t->planes[i].fit));
         int at = CANDIDATES - 1;
@@ -97,7 +90,7 @@ static void list_candidates(texture *t, square *own, size_t pixel)
 static void add_pixel(texture *t, square *own, size_t pixel)
 {
     float place[3], normal[3];
-    place_of(t, pixel, place);
+    splat_view_map_place(t->map, pixel, place);
     splat_normal_decode(t->map->normal + 2 * pixel, normal);
     for (int i = 0; i < CANDIDATES && own->planes[i].plane >= 0; i++) {
         const plane_fit *fit = &t->planes[own->planes[i].plane].fit;
@@ -141,14 +134,11 @@ static int32_t plane_of_square(const texture *t, int column, int row)
 static void set_pixel(texture *t, square *own, size_t pixel)
 {
     const plane_fit *fit = &t->planes[own->chosen].fit;
-    const float normal[3] = {(float)fit->normal[0], (float)fit->normal[1], (float)fit->normal[2]};
     const float z = plane_depth(&t->map->camera, fit, pixel);
     float place[3];
-    place_of(t, pixel, place);
+    splat_view_map_place(t->map, pixel, place);
     if (!(fabs(pixels_off(t, pixel, place, fit)) < NEAR) || !(z < INFINITY)) return;
-    t->map->depth[pixel] = z;
-    t->map->state[pixel] = SPLAT_PIXEL_FITTED;
-    splat_normal_encode(normal, t->map->normal + 2 * pixel);
+    plane_set_pixel(t->map, fit, pixel, z);
     t->n_taken++;
 }
 

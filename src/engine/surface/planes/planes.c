@@ -120,16 +120,10 @@ static splat_status assign(finder *f, size_t number, plane_work *work, splat_err
 static void set_pixel(finder *f, splat_view_map *map, size_t p, size_t plane)
 {
     const plane_fit *fit = &f->planes[plane].fit;
-    double towards = -fit->offset;
     const float z = plane_depth(&map->camera, fit, p);
-    float normal[3];
     if (!(z < INFINITY)) return; /* the ray misses the plane: the splat's depth stays */
-    map->depth[p] = z;
+    plane_set_pixel(map, fit, p, z);
     map->alpha[p] = 255;
-    map->state[p] = SPLAT_PIXEL_FITTED;
-    for (int k = 0; k < 3; k++) towards += fit->normal[k] * (double)map->camera.center[k];
-    for (int k = 0; k < 3; k++) normal[k] = (float)(towards < 0 ? -fit->normal[k] : fit->normal[k]);
-    splat_normal_encode(normal, map->normal + 2 * p);
 }
 
 /* is_known: by the photos, not by what is around. */
