@@ -44,11 +44,12 @@ law engine/model base math io backend ops
 law engine/mesh base math io
 law engine/texture base math io scene backend ops model mesh
 law engine/distributed base math backend ops
-law engine/train base math io scene model backend ops distributed
+law engine/stereo base math io scene backend ops
+law engine/train base math io scene model backend ops distributed stereo
 law engine/report base math io scene model backend ops train
 law engine/measure base math io scene model backend ops mesh distributed train report
 law engine/run base math io scene model backend ops distributed train report measure
-law engine/surface base math io scene model backend ops mesh train
+law engine/surface base math io scene model backend ops mesh train stereo
 law program/capture base math io
 law program/sample base math io scene mesh
 law program/bench base math io scene model backend ops train report measure run

@@ -58,7 +58,7 @@ static splat_match_info match(room *r, int threads)
     splat_match_info info;
     splat_backend *backend;
     must(splat_backend_cpu_create(threads, "auto", &backend, &error), &error);
-    splat_match_options options = {.stride = STRIDE, .photo = photo_of, .photo_user = r};
+    splat_match_options options = {.stride = STRIDE, .photos = {photo_of, r}};
     must(splat_view_maps_match(&r->maps, backend, &options, &info, &error), &error);
     splat_backend_destroy(backend);
     return info;

@@ -181,116 +181,28 @@ splat_status splat_view_maps_make(splat_scene *scene, splat_model *model, const 
     return status;
 }
 
-/* ---------------------------------------------------------------- neighbours
- * Which training views see the same places from other sides. */
+/* ---------------------------------------------------------------- neighbours */
 
-#define GRID 16              /* places looked at: GRID x GRID pixels of each view */
-#define SMALL_ANGLE 2.0f     /* degrees: below, a view tells little that is new */
-#define GOOD_ANGLE 12.0f     /* up to here a place looks the same */
-#define LARGEST_ANGLE 45.0f
-#define HIDDEN 1.1f          /* a place so many times as far as what the other view sees there is hidden */
-#define LEAST_SHARE 0.02f    /* of the places, with full marks, that a neighbour must add */
-#define ENOUGH 0.5f          /* a place that a neighbour sees with full marks counts so much for those after it */
-#define DEGREES 57.29577951f
-
-/* Score of a place for a pair of views, from the angle between their rays. */
-static float marks(const float place[3], const splat_camera *a, const splat_camera *b)
+splat_depth_view *splat_view_maps_depths(const splat_view_maps *maps)
 {
-    float aa = 0, bb = 0, ab = 0;
-    for (int k = 0; k < 3; k++) {
-        float u = place[k] - a->center[k], v = place[k] - b->center[k];
-        aa += u * u;
-        bb += v * v;
-        ab += u * v;
-    }
-    float length = sqrtf(aa * bb), cosine = length > 0 ? ab / length : 1;
-    float angle = acosf(cosine > 1 ? 1 : cosine < -1 ? -1 : cosine) * DEGREES;
-    if (angle < SMALL_ANGLE) return angle * angle / (SMALL_ANGLE * SMALL_ANGLE);
-    if (angle <= GOOD_ANGLE) return 1;
-    return angle <= LARGEST_ANGLE ? GOOD_ANGLE / angle : 0;
-}
-
-/* Places of a view, at most one in each cell of the grid. */
-static int find_places(const splat_view_map *view, float places[GRID * GRID][3])
-{
-    const splat_camera *c = &view->camera;
-    int n = 0;
-    for (int j = 0; j < GRID; j++)
-        for (int i = 0; i < GRID; i++) {
-            int x = (int)((int64_t)(2 * i + 1) * c->width / (2 * GRID));
-            int y = (int)((int64_t)(2 * j + 1) * c->height / (2 * GRID));
-            float z = view->depth[(size_t)y * (size_t)c->width + (size_t)x];
-            if (z > 0) splat_camera_unproject(c, (float)x + 0.5f, (float)y + 0.5f, z, places[n++]);
-        }
-    return n;
-}
-
-/* The marks of n places in another view: one[n]. */
-static void compare(const splat_view_map *view, const splat_view_map *other, float places[GRID * GRID][3], int n,
-                    float *one)
-{
-    for (int i = 0; i < n; i++) {
-        float image[3];
-        one[i] = 0;
-        if (!splat_camera_project(&other->camera, places[i], image)) continue;
-        float z = other->depth[(size_t)image[1] * (size_t)other->camera.width + (size_t)image[0]];
-        if (!(z > 0 && image[2] > HIDDEN * z)) one[i] = marks(places[i], &view->camera, &other->camera);
-    }
-}
-
-/* The view whose marks add most to what the places still need; `none` if no view adds enough. A view that was chosen
- * has no marks. */
-static size_t choose(const float *all_marks, size_t n_views, const float *need, int n, size_t none)
-{
-    float most = 0;
-    size_t best = none;
-    for (size_t i = 0; i < n_views; i++) {
-        float sum = 0;
-        for (int k = 0; k < n; k++) sum += need[k] * all_marks[i * GRID * GRID + (size_t)k];
-        if (sum >= LEAST_SHARE * (float)n && sum > most) {
-            most = sum;
-            best = i;
-        }
-    }
-    return best;
-}
-
-/* all_marks: [maps->n][GRID * GRID], work. */
-static void find(splat_view_maps *maps, size_t v, float *all_marks)
-{
-    splat_view_map *view = &maps->views[v];
-    float places[GRID * GRID][3], need[GRID * GRID];
-    const int n = find_places(view, places);
-    view->n_neighbors = 0;
-    for (int k = 0; k < n; k++) need[k] = 1;
-    for (size_t i = 0; i < maps->n; i++) {
-        float *one = all_marks + i * GRID * GRID;
-        if (i == v)
-            memset(one, 0, GRID * GRID * sizeof *one);
-        else
-            compare(view, &maps->views[i], places, n, one);
-    }
-    while (n > 0 && view->n_neighbors < SPLAT_VIEW_NEIGHBORS) {
-        const size_t best = choose(all_marks, maps->n, need, n, v);
-        if (best == v) break;
-        float *one = all_marks + best * GRID * GRID;
-        for (int k = 0; k < n; k++) need[k] *= 1 - ENOUGH * one[k];
-        memset(one, 0, GRID * GRID * sizeof *one);
-        view->neighbors[view->n_neighbors++] = (uint32_t)best;
-    }
+    splat_depth_view *views = malloc((maps->n + 1) * sizeof *views);
+    for (size_t i = 0; views && i < maps->n; i++)
+        views[i] = (splat_depth_view){&maps->views[i].camera, maps->views[i].depth};
+    return views;
 }
 
 splat_status splat_view_maps_find_neighbors(splat_view_maps *maps, int threads, splat_error *error)
 {
-    bool ok = true;
-#pragma omp parallel num_threads(threads) reduction(&& : ok)
-    {
-        float *all_marks = malloc((maps->n + 1) * GRID * GRID * sizeof *all_marks);
-        ok = all_marks != NULL;
-#pragma omp for schedule(dynamic, 1)
-        for (size_t v = 0; v < maps->n; v++)
-            if (all_marks) find(maps, v, all_marks);
-        free(all_marks);
+    splat_depth_view *views = splat_view_maps_depths(maps);
+    splat_view_neighbors *neighbors = malloc((maps->n + 1) * sizeof *neighbors);
+    splat_status status = views && neighbors
+                              ? splat_view_neighbors_find(views, maps->n, threads, neighbors, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare %zu views", maps->n);
+    for (size_t i = 0; status == SPLAT_OK && i < maps->n; i++) {
+        maps->views[i].n_neighbors = neighbors[i].n;
+        memcpy(maps->views[i].neighbors, neighbors[i].views, sizeof neighbors[i].views);
     }
-    return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare %zu views", maps->n);
+    free(views);
+    free(neighbors);
+    return status;
 }

@@ -9,12 +9,12 @@
 #include "ops/agree/agree.h"
 #include "scene/scene.h"
 #include "splatsmith/mesh.h"
+#include "stereo/view_neighbors.h"
 #include "surface/extract/pixel_state.h"
 
 #include <math.h>
 
 #define SPLAT_VIEW_MAP_PIXEL_BYTES 13u /* host memory of a pixel: depth, normal, colour, alpha, state */
-#define SPLAT_VIEW_NEIGHBORS SPLAT_AGREE_NEIGHBORS /* views that a view is compared with */
 
 /* One training view. */
 typedef struct splat_view_map {
@@ -50,14 +50,11 @@ splat_status splat_view_maps_make(splat_scene *scene, splat_model *model, const 
 splat_status splat_view_maps_init(splat_view_maps *maps, size_t n, const splat_camera *cameras, splat_error *error);
 void splat_view_maps_free(splat_view_maps *maps);
 
-/* Fills n_neighbors and neighbors of every map, also after depth changed. A neighbour sees the places that the view
- * sees, from the side: of 256 of its pixels with depth, spread over the picture, each that falls into the other's
- * picture and is not hidden there by more than a tenth of the distance has the marks
- *     (angle / 2 deg)^2 below 2 deg, 1 up to 12 deg, 12 deg / angle up to 45 deg, 0 beyond,
- * where angle is that between the two rays. Neighbours are chosen one after the other, 8 at most, each the view with
- * the largest sum of need times marks; then the need of a place, 1 at first, falls by half of the marks. So parts of
- * the picture that few views see have their neighbours, too. Sums below a fiftieth of the pixels looked at end the
- * choice. Does not depend on threads. Errors: MEMORY. */
+/* Cameras and depth of the maps, which are borrowed; NULL: no memory. The caller frees the list. */
+splat_depth_view *splat_view_maps_depths(const splat_view_maps *maps);
+
+/* Fills n_neighbors and neighbors of every map (splat_view_neighbors_find), also after depth changed. Errors:
+ * MEMORY. */
 splat_status splat_view_maps_find_neighbors(splat_view_maps *maps, int threads, splat_error *error);
 
 /* ---------------------------------------------------------------- pixels */

@@ -3,16 +3,13 @@
 #define SPLAT_SURFACE_EXTRACT_VIEW_MATCH_H
 
 #include "backend/backend.h"
+#include "stereo/photo_matcher.h"
 #include "surface/extract/view_maps.h"
-
-/* The photo of map `number`, at the size of its depth: rgb [height][width][3]. Called from several threads. */
-typedef splat_status (*splat_match_photo)(void *user, size_t number, uint8_t *rgb, splat_error *error);
 
 typedef struct splat_match_options {
     uint32_t stride; /* every so many pixels are asked, both ways; 0: on a device every one, of pictures above 1.1
                         Mpixel every second, on the CPU every third */
-    splat_match_photo photo;
-    void *photo_user;
+    splat_match_photos photos; /* of every map, at its size */
     splat_status (*go_on)(void *user, double fraction, splat_error *error); /* before every view; NULL: none */
     void *go_on_user;
 } splat_match_options;

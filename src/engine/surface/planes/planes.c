@@ -6,8 +6,8 @@
 #include "math/camera.h"
 #include "scene/scene.h"
 #include "scene/sky.h"
+#include "stereo/resized_photo.h"
 #include "surface/extract/extraction.h"
-#include "surface/extract/view_photos.h"
 #include "surface/planes/plane_assign.h"
 #include "surface/planes/plane_choose.h"
 #include "surface/planes/plane_confirm.h"
@@ -419,7 +419,8 @@ typedef struct photo_source {
 static splat_status take_photo(void *user, size_t number, uint8_t *rgb, splat_error *error)
 {
     const photo_source *source = user;
-    return splat_view_photo(source->scene, source->maps, number, rgb, error);
+    const splat_view_map *map = &source->maps->views[number];
+    return splat_resized_photo(source->scene, map->index, &map->camera, rgb, error);
 }
 
 splat_status splat_surface_planes_apply(splat_scene *scene, const splat_mesh_extract_options *options,

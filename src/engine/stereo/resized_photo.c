@@ -1,5 +1,5 @@
 /* Photos from the scene's cache, resized. */
-#include "surface/extract/view_photos.h"
+#include "stereo/resized_photo.h"
 
 #include "io/picture/image.h"
 #include "io/picture/image_read.h"
@@ -25,18 +25,17 @@ static splat_status resize(const uint8_t *photo, int width, int height, const sp
     return status;
 }
 
-splat_status splat_view_photo(splat_scene *scene, const splat_view_maps *maps, size_t number, uint8_t *rgb,
-                              splat_error *error)
+splat_status splat_resized_photo(splat_scene *scene, uint32_t view, const splat_camera *target, uint8_t *rgb,
+                                 splat_error *error)
 {
-    const splat_view_map *map = &maps->views[number];
-    const splat_camera *full = &scene->dataset.views[map->index].camera, *target = &map->camera;
+    const splat_camera *full = &scene->dataset.views[view].camera;
     const uint8_t *photo;
     splat_status status = SPLAT_OK;
-    SPLAT_TRY(splat_image_cache_acquire(scene->cache, map->index, &photo, error));
+    SPLAT_TRY(splat_image_cache_acquire(scene->cache, view, &photo, error));
     if (full->width == target->width && full->height == target->height)
         memcpy(rgb, photo, 3 * splat_camera_pixels(full));
     else
         status = resize(photo, full->width, full->height, target, rgb, error);
-    splat_image_cache_release(scene->cache, map->index);
+    splat_image_cache_release(scene->cache, view);
     return status;
 }

@@ -1,0 +1,44 @@
+/* Photos that are compared with those of their neighbours, one view at a time (op match). */
+#ifndef SPLAT_STEREO_PHOTO_MATCHER_H
+#define SPLAT_STEREO_PHOTO_MATCHER_H
+
+#include "backend/backend.h"
+#include "ops/match/match.h"
+#include "stereo/view_neighbors.h"
+
+/* Reads the photo of view `number` at the size of its camera: rgb [height][width][3]. Called from several threads. */
+typedef struct splat_match_photos {
+    splat_status (*read)(void *user, size_t number, uint8_t *rgb, splat_error *error);
+    void *user;
+} splat_match_photos;
+
+typedef struct splat_matched_view {
+    const splat_camera *camera;
+    const float *depth; /* [height][width], borrowed; NULL: nothing is known of what hides what */
+    uint8_t *grey;      /* [height][width] */
+} splat_matched_view;
+
+typedef struct splat_photo_matcher {
+    splat_backend *backend;
+    size_t n;
+    splat_matched_view *views; /* [n] */
+    size_t largest;            /* pixels of the largest view, at least 1 */
+    float noise;               /* deviation of the photos' noise, levels */
+    float (*first)[3], (*best)[3]; /* [sites] of the view that is compared: planes before and after (op match) */
+    uint8_t *judged;               /* [sites] verdicts */
+    splat_block photos[1 + SPLAT_MATCH_NEIGHBORS], depths[1 + SPLAT_MATCH_NEIGHBORS], planes, costs, verdicts;
+} splat_photo_matcher;
+
+/* Reads all photos. Cameras and depth of the views are borrowed until the end; depth may change between comparisons.
+ * Errors: MEMORY, those of reading; on failure there is nothing to free. */
+splat_status splat_photo_matcher_init(splat_photo_matcher *matcher, splat_backend *backend,
+                                      const splat_depth_view *views, size_t n, const splat_match_photos *photos,
+                                      splat_error *error);
+void splat_photo_matcher_free(splat_photo_matcher *matcher);
+
+/* Fills best and judged of a view from first, which the caller has set for all its sites at this stride. Errors:
+ * MEMORY, DEVICE. */
+splat_status splat_photo_matcher_compare(splat_photo_matcher *matcher, size_t number, const uint32_t *neighbors,
+                                         uint32_t n_neighbors, uint32_t stride, uint32_t n_sweeps, splat_error *error);
+
+#endif
