@@ -34,7 +34,8 @@
 typedef struct splat_match_view {
     const splat_camera *camera;
     const uint8_t *grey; /* [height][width] */
-    const float *depth;  /* [height][width], along the camera's axis; 0: no surface */
+    const float *depth;  /* [height][width], along the camera's axis; 0: no surface; NULL: unknown. Then no site of this
+                            reference is at a step, and nothing in this neighbour hides */
 } splat_match_view;
 
 typedef enum splat_match_verdict { SPLAT_MATCH_SILENT, SPLAT_MATCH_MATCHED, SPLAT_MATCH_AGAINST } splat_match_verdict;

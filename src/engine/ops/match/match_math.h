@@ -154,6 +154,7 @@ SPLAT_MATH_INLINE int splat_match_pixel(const splat_match_job *job, int i)
 /* A depth within reach that is off the plane. */
 SPLAT_MATH_INLINE int splat_match_at_step(const splat_match_job *job, int x, int y, const float plane[3])
 {
+    if (!job->depth) return 0;
     for (int dy = -SPLAT_MATCH_STEP_REACH; dy <= SPLAT_MATCH_STEP_REACH; dy++)
         for (int dx = -SPLAT_MATCH_STEP_REACH; dx <= SPLAT_MATCH_STEP_REACH; dx++) {
             int u = x + dx, v = y + dy;
@@ -281,10 +282,12 @@ SPLAT_MATH_INLINE int splat_match_sees(const splat_match_job *job, const splat_m
     }
     float cosine = dot / sqrtf(own2 * other2);
     if (!(cosine > SPLAT_MATCH_LEAST_COSINE && cosine < SPLAT_MATCH_MOST_COSINE)) return 0;
-    int u = splat_match_within((int)(here[0] + 0.5f), o->width),
-        v = splat_match_within((int)(here[1] + 0.5f), o->height);
-    float seen = o->depth[(size_t)v * (size_t)o->width + (size_t)u];
-    if (seen > 0.0f && seen * q < SPLAT_MATCH_HIDDEN * here[2]) return 0;
+    if (o->depth) {
+        int u = splat_match_within((int)(here[0] + 0.5f), o->width),
+            v = splat_match_within((int)(here[1] + 0.5f), o->height);
+        float seen = o->depth[(size_t)v * (size_t)o->width + (size_t)u];
+        if (seen > 0.0f && seen * q < SPLAT_MATCH_HIDDEN * here[2]) return 0;
+    }
     splat_match_project(o, base, q * 1.01f, there);
     float du = there[0] - here[0], dv = there[1] - here[1];
     *pixels = sqrtf(du * du + dv * dv) / (0.01f * q);

@@ -18,6 +18,7 @@ typedef struct world_spec {
     double off;   /* first planes: pixels of disparity off the truth, in waves; */
     double gone;  /* and the part of the wall's sites that begin at half the depth */
     double gain;  /* of the neighbours' photos */
+    bool unknown; /* the op is not told of any depth */
 } world_spec;
 
 typedef struct world {
@@ -157,7 +158,7 @@ static int run(splat_backend *backend, world *w)
         splat_match_view *view = v ? &args.neighbors[v - 1] : &args.reference;
         view->camera = &w->cameras[v];
         view->grey = test_upload(backend, &photos[v], w->grey[v], n_pixels);
-        view->depth = test_upload(backend, &depths[v], w->depth[v], n_pixels * sizeof(float));
+        if (!spec->unknown) view->depth = test_upload(backend, &depths[v], w->depth[v], n_pixels * sizeof(float));
     }
     memset(w->costs, 0x7f, n * sizeof *w->costs); /* all are overwritten */
     memset(w->verdicts, 0x7f, n);
@@ -192,7 +193,8 @@ static said ask_reference(const world *w)
     double(*first)[3] = malloc((n + 1) * sizeof *first), (*planes)[3] = malloc((n + 1) * sizeof *planes);
     said s = {malloc((n + 1) * sizeof(double)), malloc((n + 1) * sizeof(double)), malloc(n + 1)};
     for (uint32_t v = 0; v <= w->spec->n_neighbors; v++)
-        views[v] = (ref_match_view_f64){ref_camera_from_f64(&w->cameras[v]), w->grey[v], w->depth[v]};
+        views[v] = (ref_match_view_f64){ref_camera_from_f64(&w->cameras[v]), w->grey[v],
+                                        w->spec->unknown ? NULL : w->depth[v]};
     for (size_t i = 0; i < n; i++)
         for (int k = 0; k < 3; k++) {
             first[i][k] = (double)w->first[i][k];
@@ -324,6 +326,7 @@ int test_op_match(splat_backend *backend)
         {"gone", 96, 64, 6, 1, 3, false, false, 1.5, 0.1, 1.2}, {"stride", 131, 77, 4, 3, 3, true, false, 0.9, 0, 1},
         {"two", 64, 48, 2, 2, 2, false, false, 2, 0, 1},     {"one", 33, 17, 1, 1, 2, false, false, 1, 0, 1},
         {"none", 16, 16, 0, 1, 1, false, false, 1, 0, 1},      {"plain", 48, 32, 4, 1, 2, true, true, 1, 0, 1},
+        {"unknown", 96, 64, 8, 1, 4, true, false, 4, 0, 1, true},
         {"pixel", 1, 1, 2, 1, 1, false, true, 0, 0, 1},        {"no site", 1, 1, 2, 5, 1, false, true, 0, 0, 1},
     };
     int failures = check_hostile(backend) + check_errors(backend);
