@@ -18,7 +18,7 @@ typedef struct world_spec {
     double off;   /* first planes: pixels of disparity off the truth, in waves; */
     double gone;  /* and the part of the wall's sites that begin at half the depth */
     double gain;  /* of the neighbours' photos */
-    bool unknown; /* the op is not told of any depth */
+    bool unknown; /* the op gets no depth */
 } world_spec;
 
 typedef struct world {
@@ -284,7 +284,7 @@ static int check_spec(splat_backend *backend, const world_spec *spec)
 /* Planes and depths that are no numbers make no site speak, and leave the others alone. */
 static int check_hostile(splat_backend *backend)
 {
-    static const world_spec spec = {"hostile", 64, 48, 4, 1, 2, true, false, 1, 0, 1};
+    static const world_spec spec = {"hostile", 64, 48, 4, 1, 2, true, false, 1, 0, 1, false};
     static const float odd[] = {NAN, INFINITY, -INFINITY, -1, 0, 1e30f, 1e-30f, 1e38f};
     int failures = 0, n_matched = 0;
     world w = world_make(&spec);
@@ -321,13 +321,19 @@ static int check_errors(splat_backend *backend)
 int test_op_match(splat_backend *backend)
 {
     static const world_spec specs[] = {
-        {"truth", 96, 64, 8, 1, 1, true, false, 0, 0, 1},      {"costs", 96, 64, 8, 1, 0, true, false, 1, 0.1, 0.8},
-        {"near", 96, 64, 5, 1, 3, false, false, 3, 0, 0.7},  {"board", 97, 63, 8, 1, 3, true, false, 0.9, 0, 1},
-        {"gone", 96, 64, 6, 1, 3, false, false, 1.5, 0.1, 1.2}, {"stride", 131, 77, 4, 3, 3, true, false, 0.9, 0, 1},
-        {"two", 64, 48, 2, 2, 2, false, false, 2, 0, 1},     {"one", 33, 17, 1, 1, 2, false, false, 1, 0, 1},
-        {"none", 16, 16, 0, 1, 1, false, false, 1, 0, 1},      {"plain", 48, 32, 4, 1, 2, true, true, 1, 0, 1},
+        {"truth", 96, 64, 8, 1, 1, true, false, 0, 0, 1, false},
+        {"costs", 96, 64, 8, 1, 0, true, false, 1, 0.1, 0.8, false},
+        {"near", 96, 64, 5, 1, 3, false, false, 3, 0, 0.7, false},
+        {"board", 97, 63, 8, 1, 3, true, false, 0.9, 0, 1, false},
+        {"gone", 96, 64, 6, 1, 3, false, false, 1.5, 0.1, 1.2, false},
+        {"stride", 131, 77, 4, 3, 3, true, false, 0.9, 0, 1, false},
+        {"two", 64, 48, 2, 2, 2, false, false, 2, 0, 1, false},
+        {"one", 33, 17, 1, 1, 2, false, false, 1, 0, 1, false},
+        {"none", 16, 16, 0, 1, 1, false, false, 1, 0, 1, false},
+        {"plain", 48, 32, 4, 1, 2, true, true, 1, 0, 1, false},
         {"unknown", 96, 64, 8, 1, 4, true, false, 4, 0, 1, true},
-        {"pixel", 1, 1, 2, 1, 1, false, true, 0, 0, 1},        {"no site", 1, 1, 2, 5, 1, false, true, 0, 0, 1},
+        {"pixel", 1, 1, 2, 1, 1, false, true, 0, 0, 1, false},
+        {"no site", 1, 1, 2, 5, 1, false, true, 0, 0, 1, false},
     };
     int failures = check_hostile(backend) + check_errors(backend);
     for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) failures += check_spec(backend, &specs[i]);
