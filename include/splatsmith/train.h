@@ -158,6 +158,10 @@ typedef struct splat_train_options {
     float late_prune_opacity;       /* 0.05: after densification, Gaussians below this opacity are removed; 0: none */
     bool free_space;                /* false. Gaussians before half of the depth where the points in a photo begin are
                                        removed (docs/method.md 10.2) */
+    bool dense_start;               /* false. Where the scene has fewer points than half of the most Gaussians, places
+                                       where photos match are first Gaussians, too (docs/method.md 3.1) */
+    bool begins_later;              /* false. A checkpoint or a splat is loaded before the first step, so photos are not
+                                       matched for the first Gaussians */
     float dropout;                  /* 0: the share of the Gaussians that the last step of a training with up to 30
                                        photos leaves out; with up to 80 photos less (docs/method.md 10.5) */
     splat_comm *ranks;              /* the ranks that train together (splatsmith/distributed.h). Each has a trainer with
@@ -503,7 +507,7 @@ splat_status splat_trainer_run(splat_trainer *trainer, const splat_run_options *
 /* Facts of a run that it keeps when it resumes. */
 typedef struct splat_run_begun {
     const splat_strategy *strategy; /* NULL: there is no checkpoint, or this program lacks its strategy */
-    bool exposure, dome;
+    bool exposure, dome, dense_start;
 } splat_run_begun;
 /* Returns the facts of the checkpoint that options->start_checkpoint names; all zero without one. */
 splat_run_begun splat_run_find_begun(const splat_run_options *options);

@@ -848,6 +848,8 @@ splat_train_options._fields_ = [
     ("pixels_per_gaussian", c_float),
     ("late_prune_opacity", c_float),
     ("free_space", c_bool),
+    ("dense_start", c_bool),
+    ("begins_later", c_bool),
     ("dropout", c_float),
     ("ranks", POINTER(splat_comm)),
     ("dome", c_bool),
@@ -994,6 +996,7 @@ splat_run_begun._fields_ = [
     ("strategy", POINTER(splat_strategy)),
     ("exposure", c_bool),
     ("dome", c_bool),
+    ("dense_start", c_bool),
 ]
 splat_mesh_extract_options._fields_ = [
     ("size", c_size_t),

@@ -140,6 +140,8 @@ class TrainOptions(TypedDict, total=False):
     pixels_per_gaussian: float
     late_prune_opacity: float
     free_space: bool
+    dense_start: bool
+    begins_later: bool
     dropout: float
     dome: bool
     first_iteration: int

@@ -63,6 +63,14 @@ static void the_photos_decide_the_cap(void **state)
     o.target_gaussian_count = 5000;
     assert_int_equal(splat_budget_cap(&o, &usual), 5000);
     assert_int_equal(splat_budget_first(&o, &usual), 2500);
+    usual.n_points = 1250;
+    assert_int_equal(splat_budget_first(&o, &usual), 1250);
+    usual.n_points = 1249; /* few: a dense start adds others */
+    assert_int_equal(splat_budget_first(&o, &usual), 2500);
+    usual.random_points = true;
+    assert_int_equal(splat_budget_first(&o, &usual), 1249);
+    usual.random_points = false;
+    o.dense_start = false;
     usual.n_points = 300;
     assert_int_equal(splat_budget_first(&o, &usual), 300);
     o.target_gaussian_count = 0;

@@ -412,6 +412,10 @@ static void check_effects(const fixture *f, splat_option_effect effect)
         usual.opacity_reset_interval = LATE / 2 + 10; /* after LATE + 20; no reset within these steps */
         usual.iterations = 2 * LATE;
     }
+    if (effect == SPLAT_CHANGES_BUDGET) {
+        usual.strategy = splat_strategy_find("default");
+        usual.target_gaussian_count = 20000;
+    }
     splat_train_options jittered = usual;
     size_t sizes[2], size, n_checked = 0, n_wrong = 0;
     jittered.ray_jitter = true;
@@ -444,6 +448,7 @@ static void every_option_does_what_its_line_says(void **state)
     check_effects(&f, SPLAT_CHANGES_TRAINING);
     check_effects(&f, SPLAT_CHANGES_NOTHING);
     check_effects(&f, SPLAT_CHANGES_LATE_PRUNE);
+    check_effects(&f, SPLAT_CHANGES_BUDGET);
     for (size_t i = 0; i < f.scene->dataset.n_train; i++) f.scene->train_near_depths[i] *= 2.2f;
     check_effects(&f, SPLAT_CHANGES_FREE_SPACE);
     close_fixture(&f);

@@ -4,9 +4,9 @@
  * next to nothing. */
 #include "base/clock.h"
 #include "base/options.h"
-#include "model/init_points.h"
 #include "train/density/density.h"
 #include "train/density/strategies.h"
+#include "train/first_gaussians.h"
 #include "train/memory/give_up.h"
 #include "train/parts/bound_rows.h"
 #include "train/parts/part.h"
@@ -65,37 +65,13 @@ static splat_status init_rows(splat_trainer *t, splat_error *error)
     return SPLAT_OK;
 }
 
-/* Gaussians at the scene's points. A training of a finished splat begins with that splat or with a checkpoint, which
- * may have fewer Gaussians than the scene has points: only the least that a model can have stands here until then. */
-static splat_status make_first(splat_trainer *t, splat_error *error)
-{
-    const splat_dataset *dataset = &t->scene->dataset;
-    const splat_train_options *o = &t->options;
-    const bool waits = splat_schedule_continues_splat(o);
-    const uint64_t most = t->strategy->first ? t->strategy->first(o, dataset) : o->target_gaussian_count;
-    splat_first_gaussians first = {.most = waits ? o->regularizer->least_gaussians : (size_t)most,
-                                   .opacity = o->init_opacity,
-                                   .scale = o->init_scale};
-    const size_t n = first.most && first.most < dataset->n_points ? first.most : dataset->n_points;
-    SPLAT_TRY(splat_shards_check_count(t, n, error));
-    if (t->shards.comm) { /* each rank makes its rows */
-        t->shards.is_whole = false;
-        t->shards.n_all = (uint32_t)n;
-        splat_shards_rows(t, &first.first_row, &first.row_stride);
-    }
-    SPLAT_TRY(splat_give_up_for(t, splat_shards_part(t, n), error));
-    SPLAT_TRY(splat_model_init_from_points(t->model, dataset->points, dataset->n_points, &first, error));
-    SPLAT_TRY(splat_trainer_resize(t, t->model->gaussians.n, error));
-    return splat_density_update_filter(t, error);
-}
-
 static splat_status init(splat_trainer *t, splat_error *error)
 {
     SPLAT_TRY(splat_train_options_check(&t->options, error));
     SPLAT_TRY(splat_shards_join(t, error));
     SPLAT_TRY(init_views(t, error));
     SPLAT_TRY(init_rows(t, error));
-    return make_first(t, error);
+    return splat_trainer_make_first(t, error);
 }
 
 splat_status splat_trainer_create(splat_context *context, splat_scene *scene, const splat_train_options *options,

@@ -82,6 +82,8 @@ void splat_stage_asked_run(const splat_line *line, const splat_scene *scene, con
     asked_with(line, goes_on ? begun.strategy : splat_strategy_find(line->training->strategy), scene, options);
     if (begun.exposure && !splat_line_given(line, "exposure")) options->exposure = true;
     if (begun.dome) options->dome = true;
+    if (begun.strategy && !splat_line_given(line, "dense_start")) options->dense_start = begun.dense_start;
+    options->begins_later = run->start_checkpoint != NULL;
 }
 
 void splat_stage_plan_options(const splat_line *line, splat_plan_options *options)

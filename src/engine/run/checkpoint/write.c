@@ -74,6 +74,7 @@ splat_run_begun splat_checkpoint_begun(const char *path)
     if (splat_tensor_reader_open(&reader, path, NULL) != SPLAT_OK) return begun;
     const char *name = json_string_value(json_object_get(reader.header, "strategy"));
     begun.strategy = splat_strategy_of_checkpoint(name ? name : "default");
+    begun.dense_start = json_is_true(json_object_get(json_object_get(reader.header, "train_options"), "dense_start"));
     for (size_t i = 0; i < reader.n; i++) {
         begun.exposure |= strcmp(reader.entries[i].name, "exposures") == 0;
         begun.dome |= strcmp(reader.entries[i].name, "sky") == 0;

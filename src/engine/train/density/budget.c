@@ -17,6 +17,7 @@
 #define USUAL_PIXELS 1e8        /* pixels of all photos for which pixels_per_gaussian is meant */
 #define FEWER_EXPONENT 0.5      /* of their pixels, below USUAL_PIXELS: photos overlap */
 #define MORE_EXPONENT 0.75      /* above: many photos also show more places */
+#define FEW_POINTS 2            /* of those that a training may begin with, fewer than one in so many */
 #define RESET_OPACITY 0.05f
 #define N_RECOVERIES 2          /* resets that a removal of the least opaque follows */
 #define RECOVERY_STEPS 300      /* the least number of steps between such a reset and the removal */
@@ -44,16 +45,18 @@ uint64_t splat_budget_cap(const splat_train_options *o, const splat_dataset *dat
     return cap < UINT32_MAX ? (uint64_t)cap : UINT32_MAX;
 }
 
-/* The cap counts the points that photos see, so it is not computed twice. */
-static uint64_t first_of(uint64_t cap, size_t n_points)
+/* Gaussians that a training begins with: the points, at most half of the cap; a dense start fills up to the half where
+ * the scene has few points. The cap counts the points that photos see, so it is not computed twice. */
+static uint64_t first_of(const splat_train_options *o, const splat_dataset *dataset, uint64_t cap)
 {
     const uint64_t half = (cap + 1) / 2;
-    return half > 0 && half < n_points ? half : n_points;
+    const bool is_dense = o->dense_start && !dataset->random_points && dataset->n_points < half / FEW_POINTS;
+    return half > 0 && (half < dataset->n_points || is_dense) ? half : dataset->n_points;
 }
 
 uint64_t splat_budget_first(const splat_train_options *o, const splat_dataset *dataset)
 {
-    return first_of(splat_budget_cap(o, dataset), dataset->n_points);
+    return first_of(o, dataset, splat_budget_cap(o, dataset));
 }
 
 static bool resets_after(const splat_train_options *o, int iteration)
@@ -147,7 +150,7 @@ static uint64_t most_after(const splat_trainer *t, int iteration)
     const splat_dataset *dataset = &t->scene->dataset;
     const uint64_t cap = splat_budget_cap(&t->options, dataset), n = splat_shards_count(t);
     if (cap == 0) return 0;
-    const uint64_t n_first = first_of(cap, dataset->n_points), least = n < cap ? n : cap;
+    const uint64_t n_first = first_of(&t->options, dataset, cap), least = n < cap ? n : cap;
     const uint64_t budget = splat_budget_at(&t->options, n_first, cap, iteration);
     return budget > least ? budget : least;
 }
