@@ -298,7 +298,7 @@ static void a_benchmark_tells_of_the_ranks(void **state)
     (void)state;
     static char json[1 << 20];
     int code = shell("rm -rf bench; %% bench run -s scene --backend cpu --eval --gpus 3 --warmup 6 --num_iterations 9 "
-                     "-o bench");
+                     "--dense_start False -o bench");
     if (code != 0) fail_msg("%s", standard_error);
     assert_non_null(strstr(standard_output, "3.00 views a step: "));
     assert_int_equal(n_times(standard_output, " instances a step, "), 3);

@@ -227,6 +227,7 @@ static int run_training(bench *b, const splat_bench_note *note)
     if (code != CLI_OK) return code;
     apply_model(b);
     splat_stage_asked_steps(b->line, b->session.scene, &train);
+    train.begins_later = b->line->run->start_checkpoint || b->line->model->ply || b->line->model->model_path;
     code = cli_end(splat_stage_plan(b->line, b->session.context, b->session.scene, 0, 0, &train, &error), &error);
     if (code == CLI_OK)
         code = cli_end(splat_ranks_start_gpus(b->line, b->session.scene, &train, &b->workers, &error), &error);
