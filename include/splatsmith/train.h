@@ -158,8 +158,8 @@ typedef struct splat_train_options {
     float late_prune_opacity;       /* 0.05: after densification, Gaussians below this opacity are removed; 0: none */
     bool free_space;                /* false. Gaussians before half of the depth where the points in a photo begin are
                                        removed (docs/method.md 10.2) */
-    bool dense_start;               /* false. Where the scene has fewer points than half of the most Gaussians, places
-                                       where photos match are first Gaussians, too (docs/method.md 3.1) */
+    bool dense_start;               /* false. Where the scene has fewer points than a quarter of the most Gaussians,
+                                       places where photos match are first Gaussians, too (docs/method.md 3.1) */
     bool begins_later;              /* false. A checkpoint or a splat is loaded before the first step, so photos are not
                                        matched for the first Gaussians */
     float dropout;                  /* 0: the share of the Gaussians that the last step of a training with up to 30

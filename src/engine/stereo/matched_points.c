@@ -31,6 +31,11 @@ typedef struct view {
     bool *is_taken; /* another view has made a point of the place */
 } view;
 
+static uint32_t n_sites(const view *v)
+{
+    return (uint32_t)v->columns * (uint32_t)v->rows;
+}
+
 /* A site whose place several photos find. */
 typedef struct seed {
     uint32_t view, site;
@@ -109,12 +114,13 @@ static splat_status make_sites(job *j, splat_error *error)
         view *v = &j->views[i];
         v->columns = (int)splat_match_sites(v->camera.width, j->stride);
         v->rows = (int)splat_match_sites(v->camera.height, j->stride);
-        const size_t n = (size_t)v->columns * (size_t)v->rows + 1;
+        const size_t n = (size_t)n_sites(v) + 1;
         v->guess = malloc(splat_camera_pixels(&v->camera) * sizeof *v->guess);
         v->inverse = calloc(n, sizeof *v->inverse);
         v->colors = calloc(n, sizeof *v->colors);
         v->is_taken = calloc(n, sizeof *v->is_taken);
         if (!v->guess || !v->inverse || !v->colors || !v->is_taken) return fail_memory(j, error);
+        j->depths[i] = (splat_depth_view){&v->camera, v->guess};
     }
     return SPLAT_OK;
 }
@@ -147,10 +153,10 @@ static void free_all(job *j)
 }
 
 /* The pixel of a site. */
-static size_t pixel_of(const job *j, const view *v, int column, int row)
+static size_t pixel_of(const job *j, const view *v, uint32_t site)
 {
-    const size_t half = j->stride / 2;
-    return ((size_t)row * j->stride + half) * (size_t)v->camera.width + (size_t)column * j->stride + half;
+    const size_t columns = (size_t)v->columns, half = j->stride / 2;
+    return (site / columns * j->stride + half) * (size_t)v->camera.width + site % columns * j->stride + half;
 }
 
 /* Reads a photo, and keeps the colours of its sites. */
@@ -159,10 +165,7 @@ static splat_status read_photo(void *user, size_t number, uint8_t *rgb, splat_er
     const job *j = user;
     const view *v = &j->views[number];
     SPLAT_TRY(splat_resized_photo(j->scene, v->index, &v->camera, rgb, error));
-    for (int row = 0; row < v->rows; row++)
-        for (int column = 0; column < v->columns; column++)
-            for (int k = 0; k < 3; k++)
-                v->colors[row * v->columns + column][k] = rgb[3 * pixel_of(j, v, column, row) + (size_t)k];
+    for (uint32_t i = 0; i < n_sites(v); i++) memcpy(v->colors[i], rgb + 3 * pixel_of(j, v, i), sizeof v->colors[i]);
     return SPLAT_OK;
 }
 
@@ -171,13 +174,11 @@ static splat_status read_photo(void *user, size_t number, uint8_t *rgb, splat_er
 /* Sites begin with planes that face the camera, at the guess. */
 static void begin_planes(const job *j, const view *v, float (*planes)[3])
 {
-    for (int row = 0; row < v->rows; row++)
-        for (int column = 0; column < v->columns; column++) {
-            const float guess = v->guess[pixel_of(j, v, column, row)];
-            float *plane = planes[row * v->columns + column];
-            plane[0] = guess > 0 ? 1 / guess : 0;
-            plane[1] = plane[2] = 0;
-        }
+    for (uint32_t i = 0; i < n_sites(v); i++) {
+        const float guess = v->guess[pixel_of(j, v, i)];
+        planes[i][0] = guess > 0 ? 1 / guess : 0;
+        planes[i][1] = planes[i][2] = 0;
+    }
 }
 
 static splat_status leave_masked(const job *j, view *v, splat_error *error)
@@ -186,9 +187,8 @@ static splat_status leave_masked(const job *j, view *v, splat_error *error)
     uint8_t *kept = malloc(splat_camera_pixels(&v->camera));
     if (!kept) return fail_memory(j, error);
     splat_status status = splat_scene_read_mask(j->scene, v->index, v->camera.width, v->camera.height, kept, error);
-    for (int row = 0; status == SPLAT_OK && row < v->rows; row++)
-        for (int column = 0; column < v->columns; column++)
-            if (!kept[pixel_of(j, v, column, row)]) v->inverse[row * v->columns + column] = 0;
+    for (uint32_t i = 0; status == SPLAT_OK && i < n_sites(v); i++)
+        if (!kept[pixel_of(j, v, i)]) v->inverse[i] = 0;
     free(kept);
     return status;
 }
@@ -200,18 +200,17 @@ static splat_status ask(job *j, splat_photo_matcher *m, size_t number, uint32_t 
     const splat_view_neighbors *around = &j->neighbors[number];
     begin_planes(j, v, m->first);
     SPLAT_TRY(splat_photo_matcher_compare(m, number, around->views, around->n, j->stride, n_sweeps, error));
-    for (int i = 0; i < v->columns * v->rows; i++)
+    for (uint32_t i = 0; i < n_sites(v); i++)
         v->inverse[i] = m->judged[i] == SPLAT_MATCH_MATCHED ? m->best[i][0] : 0;
     return leave_masked(j, v, error);
 }
 
-/* The matcher is not given the guesses: they do not say what hides what. */
+/* Guesses do not say what hides what, so the matcher forgets them. */
 static splat_status start_matcher(job *j, splat_photo_matcher *m, splat_error *error)
 {
     const splat_match_photos photos = {read_photo, j};
-    for (size_t i = 0; i < j->n; i++) j->depths[i] = (splat_depth_view){.camera = &j->views[i].camera};
     SPLAT_TRY(splat_photo_matcher_init(m, j->backend, j->depths, j->n, &photos, error));
-    for (size_t i = 0; i < j->n; i++) j->depths[i].depth = j->views[i].guess;
+    for (size_t i = 0; i < j->n; i++) m->views[i].depth = NULL;
     return SPLAT_OK;
 }
 
@@ -220,7 +219,7 @@ static splat_status ask_all(job *j, splat_photo_matcher *m, uint32_t n_sweeps, s
     SPLAT_TRY(guess_depths(j, error));
     SPLAT_TRY(splat_view_neighbors_find(j->depths, j->n, j->backend->threads, j->neighbors, error));
     for (size_t i = 0; i < j->n; i++)
-        if (j->views[i].columns > 0 && j->views[i].rows > 0) SPLAT_TRY(ask(j, m, i, n_sweeps, error));
+        if (n_sites(&j->views[i]) > 0) SPLAT_TRY(ask(j, m, i, n_sweeps, error));
     return SPLAT_OK;
 }
 
@@ -230,10 +229,10 @@ static splat_status ask_all(job *j, splat_photo_matcher *m, uint32_t n_sweeps, s
 static bool unproject(const job *j, uint32_t number, uint32_t site, float position[3])
 {
     const view *v = &j->views[number];
-    const uint32_t columns = (uint32_t)v->columns, half = j->stride / 2;
+    const size_t pixel = pixel_of(j, v, site), width = (size_t)v->camera.width;
     if (!(v->inverse[site] > 0)) return false;
-    splat_camera_unproject(&v->camera, (float)(site % columns * j->stride + half) + 0.5f,
-                           (float)(site / columns * j->stride + half) + 0.5f, 1 / v->inverse[site], position);
+    splat_camera_unproject(&v->camera, (float)(pixel % width) + 0.5f, (float)(pixel / width) + 0.5f,
+                           1 / v->inverse[site], position);
     return true;
 }
 
@@ -284,11 +283,11 @@ static splat_status take_all(job *j, splat_error *error)
 {
     j->n_seeds = 0;
     for (size_t i = 0; i < j->n; i++)
-        memset(j->views[i].is_taken, 0, (size_t)j->views[i].columns * (size_t)j->views[i].rows);
+        memset(j->views[i].is_taken, 0, n_sites(&j->views[i]));
     for (size_t i = 0; i < j->n; i++) {
         const view *v = &j->views[i];
-        for (int site = 0; site < v->columns * v->rows; site++)
-            if (v->inverse[site] > 0 && !v->is_taken[site]) SPLAT_TRY(take(j, (uint32_t)i, (uint32_t)site, error));
+        for (uint32_t site = 0; site < n_sites(v); site++)
+            if (v->inverse[site] > 0 && !v->is_taken[site]) SPLAT_TRY(take(j, (uint32_t)i, site, error));
     }
     return SPLAT_OK;
 }

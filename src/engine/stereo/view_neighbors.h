@@ -3,12 +3,13 @@
 #define SPLAT_STEREO_VIEW_NEIGHBORS_H
 
 #include "base/error.h"
+#include "ops/match/match.h"
 #include "splatsmith/core.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define SPLAT_VIEW_NEIGHBORS 8 /* views that a view is compared with, at most */
+#define SPLAT_VIEW_NEIGHBORS SPLAT_MATCH_NEIGHBORS /* views that a view is compared with, at most */
 
 /* Camera and depth of a view. */
 typedef struct splat_depth_view {

@@ -16,6 +16,8 @@
 
 #define SPLAT_VIEW_MAP_PIXEL_BYTES 13u /* host memory of a pixel: depth, normal, colour, alpha, state */
 
+_Static_assert(SPLAT_VIEW_NEIGHBORS <= SPLAT_AGREE_NEIGHBORS, "a view is compared with all of its neighbours");
+
 /* One training view. */
 typedef struct splat_view_map {
     uint32_t index;      /* into the dataset's views */

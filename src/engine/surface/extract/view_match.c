@@ -5,9 +5,9 @@
 #include "base/context.h"
 #include "math/camera.h"
 #include "scene/scene.h"
+#include "stereo/photo_matcher.h"
 #include "stereo/resized_photo.h"
 #include "surface/extract/extraction.h"
-#include "stereo/photo_matcher.h"
 
 #include <math.h>
 #include <stdlib.h>
