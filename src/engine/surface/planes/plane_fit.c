@@ -47,7 +47,7 @@ bool plane_fit_make(const plane_moments *m, plane_fit *fit)
 
 #define TRIALS 160
 #define JUDGES 192      /* seeds that judge a trial */
-#define TOLERANCE 0.008 /* of the depth */
+#define TOLERANCE 0.008 /* of the reach */
 #define LINE_NEAR 0.03  /* of the depth: so near is a plane to that of a line */
 #define LEAST_SEEDS 20
 #define LEAST_PART 0.12 /* of the segment's seeds */
@@ -63,7 +63,7 @@ static double judge(const plane_ransac *r, const double normal[3], double offset
         const plane_seed *s = &r->seeds[r->left[i]];
         double d = normal[0] * (double)s->position[0] + normal[1] * (double)s->position[1] +
                    normal[2] * (double)s->position[2] - offset;
-        double q = d / (TOLERANCE * (double)s->depth);
+        double q = d / (TOLERANCE * plane_seed_reach(normal, s));
         score -= q * q < 1 ? q * q : 1;
     }
     return score;
@@ -118,7 +118,7 @@ static uint32_t refine(const plane_ransac *r, plane_fit *fit, double *depth)
         *depth = 0;
         for (uint32_t i = 0; i < r->n_left; i++) {
             const plane_seed *s = &r->seeds[r->left[i]];
-            if (!(fabs(plane_distance(fit, s->position)) < TOLERANCE * (double)s->depth)) continue;
+            if (!(fabs(plane_distance(fit, s->position)) < TOLERANCE * plane_seed_reach(fit->normal, s))) continue;
             plane_moments_add(&m, s->position, 1);
             *depth += (double)s->depth;
             n++;
@@ -147,7 +147,7 @@ bool plane_ransac_next(plane_ransac *r, uint32_t round, uint32_t n_all, plane_hy
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->n_left; i++) {
         const plane_seed *s = &r->seeds[r->left[i]];
-        if (fabs(plane_distance(&h->fit, s->position)) < 1.5 * TOLERANCE * (double)s->depth) continue;
+        if (fabs(plane_distance(&h->fit, s->position)) < 1.5 * TOLERANCE * plane_seed_reach(h->fit.normal, s)) continue;
         r->left[n++] = r->left[i];
     }
     r->n_left = n;

@@ -141,6 +141,7 @@ static void look(void *user, int x, int y, const float direction[2])
     *seed = (plane_seed){.depth = z, .pixel = (uint32_t)own, .segment = (uint16_t)(label - 1),
                          .line = (uint16_t)(plane + 1)};
     splat_camera_unproject(c, px, py, z, seed->position);
+    for (int k = 0; k < 3; k++) seed->sight[k] = seed->position[k] - c->center[k];
 }
 
 /* Seeds of the splat where a line is, too, are doubted. */

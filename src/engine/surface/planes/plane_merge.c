@@ -10,12 +10,12 @@
 #include <string.h>
 
 #define ANGLE 5.0         /* degrees between the normals of one plane */
-#define OFFSET 0.015      /* of the depth */
+#define OFFSET 0.015      /* of the reach */
 #define LEAST_VIEWS 3u    /* that support a plane, */
 #define FEW_VIEWS 15u     /* or two, if a scene has fewer views than this: each sees a wall of its own */
 #define LEAST_TURN 10.0   /* degrees between the views that support a plane */
 #define LEAST_SUPPORT 12u /* seeds of a segment */
-#define SUPPORT 0.008     /* of the depth */
+#define SUPPORT 0.008     /* of the reach */
 #define BEND 0.03         /* of the smaller spread: the most that a seed is off */
 #define LINE_WEIGHT 16     /* of a line's seed, which several views agree on, to that of a splat's depth */
 #define MOST_LEADERS 6000
@@ -40,14 +40,16 @@ static int by_seeds(const void *a, const void *b)
     return p < q ? -1 : p > q; /* of one array */
 }
 
-static bool is_near(const plane_fit *plane, const plane_hypothesis *h, double degrees, double offset)
+static bool is_near(const merger *m, const plane_fit *plane, const plane_hypothesis *h, double degrees, double offset)
 {
-    double cosine = 0, distance = -plane->offset;
+    const float *center = m->maps->views[h->view].camera.center;
+    double cosine = 0, distance = -plane->offset, sight[3];
     for (int k = 0; k < 3; k++) {
         cosine += plane->normal[k] * h->fit.normal[k];
         distance += plane->normal[k] * h->fit.centroid[k];
+        sight[k] = h->fit.centroid[k] - (double)center[k];
     }
-    return cosine > cos(degrees * DEGREE) && fabs(distance) < offset * h->depth;
+    return cosine > cos(degrees * DEGREE) && fabs(distance) < offset * plane_reach(plane->normal, sight, h->depth);
 }
 
 /* The hypotheses without a plane that lie on this one; how many views they come from. */
@@ -57,7 +59,7 @@ static uint32_t gather(merger *m, const plane_fit *plane)
     m->n_members = 0;
     memset(m->sees, 0, m->maps->n);
     for (uint32_t i = 0; i < m->n; i++) {
-        if (m->all[i]->plane >= 0 || !is_near(plane, m->all[i], ANGLE, OFFSET)) continue;
+        if (m->all[i]->plane >= 0 || !is_near(m, plane, m->all[i], ANGLE, OFFSET)) continue;
         m->members[m->n_members++] = i;
         n_views += !m->sees[m->all[i]->view];
         m->sees[m->all[i]->view] = 1;
@@ -67,10 +69,10 @@ static uint32_t gather(merger *m, const plane_fit *plane)
 
 static double tolerance_of(const plane_fit *fit, const plane_seed *seed, double part)
 {
-    return fmin(part * (double)seed->depth, BEND * fit->sigma[1]);
+    return fmin(part * plane_seed_reach(fit->normal, seed), BEND * fit->sigma[1]);
 }
 
-/* Tukey's weights, and less for what is far. */
+/* Tukey's weights over squared errors: a depth's grows with its square, and moves a seed off the plane by the reach. */
 static bool fit_once(const merger *m, double part, plane_fit *fit)
 {
     plane_moments moments = {0};
@@ -84,8 +86,8 @@ static bool fit_once(const merger *m, double part, plane_fit *fit)
             const plane_seed *seed = &view->seeds[segment->first_seed + k];
             if (!plane_seed_counts(seed)) continue;
             double q = plane_distance(fit, seed->position) / tolerance_of(fit, seed, part);
-            double near = mean / (double)seed->depth;
-            double weight = (1 - q * q) * (1 - q * q) * near * near * (plane_seed_is_line(seed) ? LINE_WEIGHT : 1);
+            double sure = mean * mean / ((double)seed->depth * plane_seed_reach(fit->normal, seed));
+            double weight = (1 - q * q) * (1 - q * q) * sure * sure * (plane_seed_is_line(seed) ? LINE_WEIGHT : 1);
             if (q * q < 1) plane_moments_add(&moments, seed->position, weight);
         }
     }
@@ -217,7 +219,7 @@ splat_status plane_merge(const splat_view_maps *maps, plane_view *views, plane_g
     for (uint32_t i = 0; status == SPLAT_OK && i < m.n && i < MOST_LEADERS && *n < PLANE_MAX_PLANES; i++) {
         if (m.all[i]->plane >= 0 || !grow_plane(&m, m.all[i], &planes[*n])) continue;
         for (uint32_t k = i; k < m.n; k++)
-            if (m.all[k]->plane < 0 && is_near(&planes[*n].fit, m.all[k], ANGLE + 2, 1.5 * OFFSET))
+            if (m.all[k]->plane < 0 && is_near(&m, &planes[*n].fit, m.all[k], ANGLE + 2, 1.5 * OFFSET))
                 m.all[k]->plane = (int32_t)*n;
         m.all[i]->plane = (int32_t)*n;
         ++*n;

@@ -11,6 +11,7 @@
 #define PLANE_SEGMENT_SEEDS 512 /* most seeds of a segment */
 #define PLANE_MAX_LINES 8       /* planes that end at a segment */
 #define PLANE_SHADE_VIEWS 16    /* views that one place is compared in, at most */
+#define PLANE_LEAST_SLANT 0.1   /* of the depth: a reach is at least so long */
 #define PLANE_SHADE_LEVEL 64    /* of a small photo: a level of 255 */
 
 /* ---------------------------------------------------------------- one plane (plane_fit.c) */
@@ -47,6 +48,7 @@ typedef struct plane_global plane_global;
  * ends at the edge (plane_lines.c), that of the plane. */
 typedef struct plane_seed {
     float position[3], depth;
+    float sight[3];         /* the way to it from the camera */
     uint32_t pixel;         /* pixel of the segment next to the edge */
     uint16_t segment, line; /* the plane that ends here + 1; 0: the splat's depth; or: */
 } plane_seed;
@@ -57,6 +59,20 @@ typedef struct plane_seed {
 static inline bool plane_seed_is_line(const plane_seed *seed)
 {
     return seed->line > 0 && seed->line < PLANE_LINE_LOST;
+}
+
+/* How far a place is from a plane if its depth is wrong by the depth itself: the error of a depth moves the place along
+ * its ray, which hardly leaves a plane seen at a grazing angle. sight: the way to the place from its camera. */
+static inline double plane_reach(const double normal[3], const double sight[3], double depth)
+{
+    const double along = fabs(normal[0] * sight[0] + normal[1] * sight[1] + normal[2] * sight[2]);
+    return fmin(fmax(along, PLANE_LEAST_SLANT * depth), depth);
+}
+
+static inline double plane_seed_reach(const double normal[3], const plane_seed *seed)
+{
+    const double sight[3] = {(double)seed->sight[0], (double)seed->sight[1], (double)seed->sight[2]};
+    return plane_reach(normal, sight, (double)seed->depth);
 }
 
 /* True if the seed determines where the segment is. */

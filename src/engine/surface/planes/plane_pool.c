@@ -19,7 +19,7 @@
 #define LEAST_RIM 0.1       /* of the rim in the view in work, which also shows what stands in front */
 #define AROUND 3            /* pixels: a seed next to a segment falls into it */
 #define LIKE 0.25f          /* of the depth, the segment's own: so far a seed may lie */
-#define TOLERANCE 0.008     /* of the depth, to the plane */
+#define TOLERANCE 0.008     /* of the reach, to the plane */
 #define LINE_TRIALS 96u
 #define LINE_TOLERANCE 0.015 /* of the depth, across the line */
 #define LEAST_BESIDE 0.12   /* of a plane's seeds: so many lie on no one line */
@@ -176,7 +176,9 @@ static bool is_defined(const pool *p, plane_hypothesis *h, uint32_t round, uint3
     float from[3] = {0};
     double along[3] = {0};
     for (uint32_t i = 0; i < p->n_seeds; i++) {
-        if (!(fabs(plane_distance(&h->fit, p->seeds[i].position)) < TOLERANCE * (double)p->seeds[i].depth)) continue;
+        const plane_seed *seed = &p->seeds[i];
+        if (!(fabs(plane_distance(&h->fit, seed->position)) < TOLERANCE * plane_seed_reach(h->fit.normal, seed)))
+            continue;
         on[n++] = i;
         n_own += p->from[i] == p->number;
         n_views += p->from[i] != last; /* in the order of views */

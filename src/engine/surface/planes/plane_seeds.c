@@ -189,6 +189,7 @@ static void add(const seeder *s, size_t own, long pixel, float depth)
     *seed = (plane_seed){.depth = depth, .pixel = (uint32_t)own, .segment = (uint16_t)(s->view->labels[own] - 1)};
     splat_camera_unproject(&s->map->camera, (float)(pixel % s->map->camera.width) + 0.5f,
                            (float)(pixel / s->map->camera.width) + 0.5f, depth, seed->position);
+    for (int k = 0; k < 3; k++) seed->sight[k] = seed->position[k] - s->map->camera.center[k];
 }
 
 /* Finds the edge of the rim next to pixel (x, y) of the segment. */
