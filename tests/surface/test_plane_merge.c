@@ -92,7 +92,7 @@ static void street_free(street *s)
     splat_view_maps_free(&s->maps);
 }
 
-/* 6 cm are 0.8 % of the depth: what counts is that a place would have to move by 3.5 % of it along its ray. */
+/* 6 cm are 0.8 % of the depth: what counts is that a place would have to move by 3.8 % of it along its ray. */
 static void a_pavement_is_another_plane_than_its_road(void **state)
 {
     (void)state;

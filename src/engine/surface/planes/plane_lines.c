@@ -138,10 +138,8 @@ static void look(void *user, int x, int y, const float direction[2])
     }
     if (!(z < INFINITY) || (inside > 0 && !(fabsf(inside - z) < (own_plane < 0 ? MOST_STEP : MOST_GAP) * z))) return;
     plane_seed *seed = &l->lines[l->n++];
-    *seed = (plane_seed){.depth = z, .pixel = (uint32_t)own, .segment = (uint16_t)(label - 1),
-                         .line = (uint16_t)(plane + 1)};
-    splat_camera_unproject(c, px, py, z, seed->position);
-    for (int k = 0; k < 3; k++) seed->sight[k] = seed->position[k] - c->center[k];
+    *seed = (plane_seed){.pixel = (uint32_t)own, .segment = (uint16_t)(label - 1), .line = (uint16_t)(plane + 1)};
+    plane_seed_put(seed, c, px, py, z);
 }
 
 /* Seeds of the splat where a line is, too, are doubted. */

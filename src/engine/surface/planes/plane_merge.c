@@ -67,9 +67,9 @@ static uint32_t gather(merger *m, const plane_fit *plane)
     return n_views;
 }
 
-static double tolerance_of(const plane_fit *fit, const plane_seed *seed, double part)
+static double tolerance_of(const plane_fit *fit, double reach, double part)
 {
-    return fmin(part * plane_seed_reach(fit->normal, seed), BEND * fit->sigma[1]);
+    return fmin(part * reach, BEND * fit->sigma[1]);
 }
 
 /* Tukey's weights over squared errors: a depth's grows with its square, and moves a seed off the plane by the reach. */
@@ -85,8 +85,9 @@ static bool fit_once(const merger *m, double part, plane_fit *fit)
         for (uint32_t k = 0; k < segment->n_seeds; k++) {
             const plane_seed *seed = &view->seeds[segment->first_seed + k];
             if (!plane_seed_counts(seed)) continue;
-            double q = plane_distance(fit, seed->position) / tolerance_of(fit, seed, part);
-            double sure = mean * mean / ((double)seed->depth * plane_seed_reach(fit->normal, seed));
+            const double reach = plane_seed_reach(fit->normal, seed);
+            double q = plane_distance(fit, seed->position) / tolerance_of(fit, reach, part);
+            double sure = mean * mean / ((double)seed->depth * reach);
             double weight = (1 - q * q) * (1 - q * q) * sure * sure * (plane_seed_is_line(seed) ? LINE_WEIGHT : 1);
             if (q * q < 1) plane_moments_add(&moments, seed->position, weight);
         }
@@ -106,7 +107,8 @@ static uint32_t support_of(const merger *m, const plane_hypothesis *h, plane_glo
     for (uint32_t k = 0; k < segment->n_seeds; k++) {
         const plane_seed *seed = &view->seeds[segment->first_seed + k];
         double d = fabs(plane_distance(&plane->fit, seed->position));
-        if (!plane_seed_counts(seed) || !(d < tolerance_of(&plane->fit, seed, SUPPORT))) continue;
+        const double reach = plane_seed_reach(plane->fit.normal, seed);
+        if (!plane_seed_counts(seed) || !(d < tolerance_of(&plane->fit, reach, SUPPORT))) continue;
         n++;
         *sum += d;
         for (int a = 0; a < 2; a++) {

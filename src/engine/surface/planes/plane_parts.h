@@ -3,6 +3,8 @@
 #ifndef SPLAT_SURFACE_PLANE_PARTS_H
 #define SPLAT_SURFACE_PLANE_PARTS_H
 
+#include "math/sight.h"
+#include "math/vec3.h"
 #include "surface/extract/view_maps.h"
 #include "surface/planes/planes_bytes.h"
 
@@ -10,8 +12,8 @@
 #define PLANE_MAX_SEGMENTS 8190 /* most segments of a view: 13 bits */
 #define PLANE_SEGMENT_SEEDS 512 /* most seeds of a segment */
 #define PLANE_MAX_LINES 8       /* planes that end at a segment */
+#define PLANE_LEAST_SLANT 0.1   /* of the depth: the least reach of a place */
 #define PLANE_SHADE_VIEWS 16    /* views that one place is compared in, at most */
-#define PLANE_LEAST_SLANT 0.1   /* of the depth: a reach is at least so long */
 #define PLANE_SHADE_LEVEL 64    /* of a small photo: a level of 255 */
 
 /* ---------------------------------------------------------------- one plane (plane_fit.c) */
@@ -65,14 +67,21 @@ static inline bool plane_seed_is_line(const plane_seed *seed)
  * its ray, which hardly leaves a plane seen at a grazing angle. sight: the way to the place from its camera. */
 static inline double plane_reach(const double normal[3], const double sight[3], double depth)
 {
-    const double along = fabs(normal[0] * sight[0] + normal[1] * sight[1] + normal[2] * sight[2]);
-    return fmin(fmax(along, PLANE_LEAST_SLANT * depth), depth);
+    return fmin(fmax(fabs(splat_dot3(normal, sight)), PLANE_LEAST_SLANT * depth), depth);
 }
 
 static inline double plane_seed_reach(const double normal[3], const plane_seed *seed)
 {
     const double sight[3] = {(double)seed->sight[0], (double)seed->sight[1], (double)seed->sight[2]};
     return plane_reach(normal, sight, (double)seed->depth);
+}
+
+/* Puts a seed where a camera sees the depth at (x, y) of its picture. */
+static inline void plane_seed_put(plane_seed *seed, const splat_camera *c, float x, float y, float depth)
+{
+    seed->depth = depth;
+    splat_camera_unproject(c, x, y, depth, seed->position);
+    for (int k = 0; k < 3; k++) seed->sight[k] = seed->position[k] - c->center[k];
 }
 
 /* True if the seed determines where the segment is. */

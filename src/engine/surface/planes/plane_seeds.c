@@ -186,10 +186,9 @@ static void add_rim(const seeder *s, int x, int y, const float direction[2], int
 static void add(const seeder *s, size_t own, long pixel, float depth)
 {
     plane_seed *seed = &s->view->seeds[s->view->n_seeds++];
-    *seed = (plane_seed){.depth = depth, .pixel = (uint32_t)own, .segment = (uint16_t)(s->view->labels[own] - 1)};
-    splat_camera_unproject(&s->map->camera, (float)(pixel % s->map->camera.width) + 0.5f,
-                           (float)(pixel / s->map->camera.width) + 0.5f, depth, seed->position);
-    for (int k = 0; k < 3; k++) seed->sight[k] = seed->position[k] - s->map->camera.center[k];
+    *seed = (plane_seed){.pixel = (uint32_t)own, .segment = (uint16_t)(s->view->labels[own] - 1)};
+    plane_seed_put(seed, &s->map->camera, (float)(pixel % s->map->camera.width) + 0.5f,
+                   (float)(pixel / s->map->camera.width) + 0.5f, depth);
 }
 
 /* Finds the edge of the rim next to pixel (x, y) of the segment. */
