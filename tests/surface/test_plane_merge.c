@@ -31,9 +31,9 @@ static plane_seed seed_at(const splat_camera *c, double x, double y, double z, d
     const double place[3] = {x, y, z};
     plane_seed seed = {.segment = segment};
     for (int k = 0; k < 3; k++) {
-        seed.sight[k] = (float)((1 + wrong) * (place[k] - (double)c->center[k]));
-        seed.position[k] = c->center[k] + seed.sight[k];
-        seed.depth += c->rotation[6 + k] * seed.sight[k];
+        const float way = (float)((1 + wrong) * (place[k] - (double)c->center[k]));
+        seed.position[k] = c->center[k] + way;
+        seed.depth += c->rotation[6 + k] * way;
     }
     return seed;
 }

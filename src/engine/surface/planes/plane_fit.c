@@ -54,16 +54,23 @@ bool plane_fit_make(const plane_moments *m, plane_fit *fit)
 #define LEAST_SPREAD 0.1
 #define MOST_BEND 0.06  /* residual to the smaller spread: what is rounder is no plane */
 
+/* How far a seed is from a plane, in tolerances. */
+static double error_of(const plane_ransac *r, const double normal[3], double offset, uint32_t seed)
+{
+    const plane_seed *s = &r->seeds[seed];
+    const float *center = r->maps->views[r->from ? r->from[seed] : r->view].camera.center;
+    double d = normal[0] * (double)s->position[0] + normal[1] * (double)s->position[1] +
+               normal[2] * (double)s->position[2] - offset;
+    return d / (TOLERANCE * plane_seed_reach(normal, s, center));
+}
+
 /* Squared distances within the tolerance (MSAC): the larger the better. It ends where the best can't be reached. */
 static double judge(const plane_ransac *r, const double normal[3], double offset, double best)
 {
     uint32_t step = (r->n_left + JUDGES - 1) / JUDGES;
     double score = (r->n_left + step - 1) / step;
     for (uint32_t i = 0; i < r->n_left && score > best; i += step) {
-        const plane_seed *s = &r->seeds[r->left[i]];
-        double d = normal[0] * (double)s->position[0] + normal[1] * (double)s->position[1] +
-                   normal[2] * (double)s->position[2] - offset;
-        double q = d / (TOLERANCE * plane_seed_reach(normal, s));
+        double q = error_of(r, normal, offset, r->left[i]);
         score -= q * q < 1 ? q * q : 1;
     }
     return score;
@@ -118,7 +125,7 @@ static uint32_t refine(const plane_ransac *r, plane_fit *fit, double *depth)
         *depth = 0;
         for (uint32_t i = 0; i < r->n_left; i++) {
             const plane_seed *s = &r->seeds[r->left[i]];
-            if (!(fabs(plane_distance(fit, s->position)) < TOLERANCE * plane_seed_reach(fit->normal, s))) continue;
+            if (!(fabs(error_of(r, fit->normal, fit->offset, r->left[i])) < 1)) continue;
             plane_moments_add(&m, s->position, 1);
             *depth += (double)s->depth;
             n++;
@@ -146,8 +153,7 @@ bool plane_ransac_next(plane_ransac *r, uint32_t round, uint32_t n_all, plane_hy
     if (h->n_seeds < LEAST_SEEDS || h->n_seeds < LEAST_PART * n_all) return false;
     uint32_t n = 0;
     for (uint32_t i = 0; i < r->n_left; i++) {
-        const plane_seed *s = &r->seeds[r->left[i]];
-        if (fabs(plane_distance(&h->fit, s->position)) < 1.5 * TOLERANCE * plane_seed_reach(h->fit.normal, s)) continue;
+        if (fabs(error_of(r, h->fit.normal, h->fit.offset, r->left[i])) < 1.5) continue;
         r->left[n++] = r->left[i];
     }
     r->n_left = n;
@@ -160,7 +166,7 @@ bool plane_hypothesis_spreads(const plane_hypothesis *h)
     return sigma[1] > LEAST_SPREAD * sigma[0] && sigma[1] > 0.015 * h->depth && sigma[2] < MOST_BEND * sigma[1];
 }
 
-splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view, uint32_t number, uint64_t seed,
+splat_status plane_hypotheses_make(const splat_view_maps *maps, plane_view *view, uint32_t number, uint64_t seed,
                                    splat_error *error)
 {
     uint32_t most = 0;
@@ -174,8 +180,8 @@ splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view,
     }
     for (uint32_t i = 0; i < view->n_segments; i++) {
         const plane_segment *segment = &view->segments[i];
-        plane_ransac r = {view->seeds + segment->first_seed, left, segment->n_seeds, seed, number, i, TRIALS, NULL,
-                          {0}, 0};
+        plane_ransac r = {.maps = maps, .seeds = view->seeds + segment->first_seed, .left = left, .seed = seed,
+                          .n_left = segment->n_seeds, .view = number, .segment = i, .trials = TRIALS};
         for (uint32_t k = 0; k < r.n_left; k++) left[k] = k;
         for (uint32_t round = 0; round < PLANE_SLOTS && r.n_left >= LEAST_SEEDS; round++) {
             plane_hypothesis *h = &view->hypotheses[view->n_hypotheses];
@@ -183,7 +189,7 @@ splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view,
             h->view = number;
             h->segment = i;
             h->plane = -1;
-            if (!plane_faces(camera, &h->fit)) plane_turn(&h->fit);
+            if (!plane_faces(&maps->views[number].camera, &h->fit)) plane_turn(&h->fit);
             if (plane_hypothesis_spreads(h)) view->n_hypotheses++;
         }
     }

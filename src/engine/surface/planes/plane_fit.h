@@ -8,12 +8,14 @@ void plane_moments_add(plane_moments *m, const float position[3], double weight)
 /* False without at least three places' weight. */
 bool plane_fit_make(const plane_moments *m, plane_fit *fit);
 /* The planes of each segment's seeds. */
-splat_status plane_hypotheses_make(const splat_camera *camera, plane_view *view, uint32_t number, uint64_t seed,
+splat_status plane_hypotheses_make(const splat_view_maps *maps, plane_view *view, uint32_t number, uint64_t seed,
                                    splat_error *error);
 
 /* Seeds that planes are drawn from, one after the other. */
 typedef struct plane_ransac {
+    const splat_view_maps *maps;
     const plane_seed *seeds;
+    const uint32_t *from;   /* view of each seed; NULL: all are of `view` */
     uint32_t *left, n_left; /* seeds without a plane */
     uint64_t seed;          /* seed of the random numbers, with these two: */
     uint32_t view, segment, trials;

@@ -85,7 +85,7 @@ static bool fit_once(const merger *m, double part, plane_fit *fit)
         for (uint32_t k = 0; k < segment->n_seeds; k++) {
             const plane_seed *seed = &view->seeds[segment->first_seed + k];
             if (!plane_seed_counts(seed)) continue;
-            const double reach = plane_seed_reach(fit->normal, seed);
+            const double reach = plane_seed_reach(fit->normal, seed, m->maps->views[h->view].camera.center);
             double q = plane_distance(fit, seed->position) / tolerance_of(fit, reach, part);
             double sure = mean * mean / ((double)seed->depth * reach);
             double weight = (1 - q * q) * (1 - q * q) * sure * sure * (plane_seed_is_line(seed) ? LINE_WEIGHT : 1);
@@ -107,7 +107,7 @@ static uint32_t support_of(const merger *m, const plane_hypothesis *h, plane_glo
     for (uint32_t k = 0; k < segment->n_seeds; k++) {
         const plane_seed *seed = &view->seeds[segment->first_seed + k];
         double d = fabs(plane_distance(&plane->fit, seed->position));
-        const double reach = plane_seed_reach(plane->fit.normal, seed);
+        const double reach = plane_seed_reach(plane->fit.normal, seed, m->maps->views[h->view].camera.center);
         if (!plane_seed_counts(seed) || !(d < tolerance_of(&plane->fit, reach, SUPPORT))) continue;
         n++;
         *sum += d;

@@ -50,7 +50,6 @@ typedef struct plane_global plane_global;
  * ends at the edge (plane_lines.c), that of the plane. */
 typedef struct plane_seed {
     float position[3], depth;
-    float sight[3];         /* the way to it from the camera */
     uint32_t pixel;         /* pixel of the segment next to the edge */
     uint16_t segment, line; /* the plane that ends here + 1; 0: the splat's depth; or: */
 } plane_seed;
@@ -70,9 +69,11 @@ static inline double plane_reach(const double normal[3], const double sight[3], 
     return fmin(fmax(fabs(splat_dot3(normal, sight)), PLANE_LEAST_SLANT * depth), depth);
 }
 
-static inline double plane_seed_reach(const double normal[3], const plane_seed *seed)
+/* center: of the camera that sees the seed. */
+static inline double plane_seed_reach(const double normal[3], const plane_seed *seed, const float center[3])
 {
-    const double sight[3] = {(double)seed->sight[0], (double)seed->sight[1], (double)seed->sight[2]};
+    double sight[3];
+    for (int k = 0; k < 3; k++) sight[k] = (double)(seed->position[k] - center[k]);
     return plane_reach(normal, sight, (double)seed->depth);
 }
 
@@ -81,7 +82,6 @@ static inline void plane_seed_put(plane_seed *seed, const splat_camera *c, float
 {
     seed->depth = depth;
     splat_camera_unproject(c, x, y, depth, seed->position);
-    for (int k = 0; k < 3; k++) seed->sight[k] = seed->position[k] - c->center[k];
 }
 
 /* True if the seed determines where the segment is. */

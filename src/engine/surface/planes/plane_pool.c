@@ -177,8 +177,8 @@ static bool is_defined(const pool *p, plane_hypothesis *h, uint32_t round, uint3
     double along[3] = {0};
     for (uint32_t i = 0; i < p->n_seeds; i++) {
         const plane_seed *seed = &p->seeds[i];
-        if (!(fabs(plane_distance(&h->fit, seed->position)) < TOLERANCE * plane_seed_reach(h->fit.normal, seed)))
-            continue;
+        const double reach = plane_seed_reach(h->fit.normal, seed, p->maps->views[p->from[i]].camera.center);
+        if (!(fabs(plane_distance(&h->fit, seed->position)) < TOLERANCE * reach)) continue;
         on[n++] = i;
         n_own += p->from[i] == p->number;
         n_views += p->from[i] != last; /* in the order of views */
@@ -215,8 +215,8 @@ static bool is_defined(const pool *p, plane_hypothesis *h, uint32_t round, uint3
 
 static void find(pool *p, plane_view *view, uint32_t segment)
 {
-    plane_ransac r = {.seeds = p->seeds, .left = p->left, .seed = p->seed, .view = (uint32_t)p->number,
-                      .segment = segment, .trials = TRIALS, .planes = p->planes};
+    plane_ransac r = {.maps = p->maps, .seeds = p->seeds, .from = p->from, .left = p->left, .seed = p->seed,
+                      .view = (uint32_t)p->number, .segment = segment, .trials = TRIALS, .planes = p->planes};
     take(p, segment, &r);
     for (uint32_t round = 0; round < PLANE_SLOTS && r.n_left >= LEAST_SEEDS; round++) {
         plane_hypothesis *h = &view->hypotheses[view->n_hypotheses];
