@@ -107,17 +107,37 @@ static void rims_pull_a_surface(void **state)
     assert_true(fabs(f.round.radius - 0.5) < 2e-3 && plane_round_rims(&f) > 0.74);
 }
 
+/* Two walls that face each other, with a floor between them, and seeds. */
+typedef struct passage {
+    plane_global walls[3];
+    plane_view view;
+    splat_view_maps maps;
+    plane_shade shade;
+    plane_round_places places;
+} passage;
+
+static void passage_make(passage *p, plane_seed *seeds, uint32_t n)
+{
+    *p = (passage){
+        .walls = {{.fit = {.normal = {0, 1, 0}, .offset = 1.5, .centroid = {0, 1.5, 1}}},
+                  {.fit = {.normal = {0, -1, 0}, .offset = -2.5, .centroid = {0, 2.5, 1}}},
+                  {.fit = {.normal = {0, 0, 1}, .centroid = {1, 2, 0}}}},
+        .view = {.seeds = seeds, .n_seeds = n},
+        .maps = {.n = 1},
+    };
+    p->shade = (plane_shade){&p->maps, &p->view};
+    p->places = (plane_round_places){.shade = &p->shade, .planes = p->walls, .n_planes = 3, .walls = {0, 1, 2},
+                                     .n_walls = 3, .axes = {{.direction = {0, 0, 1}, .weight = 1}}, .n_axes = 1,
+                                     .threads = 2};
+}
+
 /* Rims of an apse between two walls, a column's edge with as many rims, and rims anywhere: votes find the apse. */
 static void rims_vote_for_a_cylinder_between_walls(void **state)
 {
     (void)state;
     enum { ARC = 120, EDGE = 300, OTHERS = 200, N = ARC + EDGE + OTHERS };
     plane_seed seeds[N] = {{.depth = 0}};
-    plane_global walls[3] = {
-        {.fit = {.normal = {0, 1, 0}, .offset = 1.5, .centroid = {0, 1.5, 1}}, .high = {4, 2}, .n_views = 9},
-        {.fit = {.normal = {0, -1, 0}, .offset = -2.5, .centroid = {0, 2.5, 1}}, .high = {4, 2}, .n_views = 9},
-        {.fit = {.normal = {0, 0, 1}, .centroid = {1, 2, 0}}, .high = {4, 1}, .n_views = 9},
-    };
+    passage p;
     for (int i = 0; i < N; i++) {
         const plane_round_place at = place_on(&pillar, 0.018 * (i - ARC / 2), i % 2 ? 0 : 2, -1);
         const float edge[3] = {0.4f, 2.1f, 0.007f * (float)i};
@@ -125,13 +145,9 @@ static void rims_vote_for_a_cylinder_between_walls(void **state)
         seeds[i].depth = 2;
         memcpy(seeds[i].position, i < ARC ? at.position : i < ARC + EDGE ? edge : other, sizeof edge);
     }
-    plane_view view = {.seeds = seeds, .n_seeds = N};
-    splat_view_maps maps = {.n = 1};
-    const plane_shade shade = {&maps, &view};
-    plane_round_places places = {.shade = &shade, .planes = walls, .n_planes = 3, .walls = {0, 1, 2}, .n_walls = 3,
-                                 .axes = {{.direction = {0, 0, 1}, .weight = 1}}, .n_axes = 1, .threads = 2};
+    passage_make(&p, seeds, N);
     plane_round found[PLANE_ROUND_TOUCHING];
-    assert_true(plane_rounds_between_walls(&places, found) > 0);
+    assert_true(plane_rounds_between_walls(&p.places, found) > 0);
     print_message("radius %.4f, at %.4f %.4f\n", found[0].radius, found[0].center[0], found[0].center[1]);
     assert_true(found[0].is_touching && found[0].is_fixed && plane_round_unknowns(&found[0]) == 1);
     assert_true(fabs(found[0].radius - 0.5) < 1e-9 && fabs(found[0].center[1] - 2) < 1e-9);
@@ -139,11 +155,34 @@ static void rims_vote_for_a_cylinder_between_walls(void **state)
     const double along[PLANE_ROUND_UNKNOWNS] = {0.1};
     const plane_round moved = plane_round_moved(&found[0], along, 2);
     assert_true(fabs(fabs(moved.center[0] - found[0].center[0]) - 0.2) < 1e-9 && moved.radius == found[0].radius);
-    view.n_seeds = 0;
-    assert_int_equal(plane_rounds_between_walls(&places, found), 0);
-    view.n_seeds = N;
-    for (int k = 0; k < 3; k++) walls[1].fit.normal[k] = walls[0].fit.normal[k]; /* they do not face each other */
-    assert_int_equal(plane_rounds_between_walls(&places, found), 0);
+    p.view.n_seeds = 0;
+    assert_int_equal(plane_rounds_between_walls(&p.places, found), 0);
+    p.view.n_seeds = N;
+    for (int k = 0; k < 3; k++) p.walls[1].fit.normal[k] = p.walls[0].fit.normal[k]; /* they do not face each other */
+    assert_int_equal(plane_rounds_between_walls(&p.places, found), 0);
+}
+
+/* A row of arches has more rims than the apse at its end: the apse is looked at, too. */
+static void what_few_rims_vote_for_is_found(void **state)
+{
+    (void)state;
+    enum { ARCHES = 10, EACH = 120, APSE = 70, N = ARCHES * EACH + APSE };
+    static plane_seed seeds[N];
+    static plane_round found[PLANE_ROUND_TOUCHING];
+    passage p;
+    for (int i = 0; i < N; i++) {
+        const int arch = i / EACH, n = arch < ARCHES ? EACH : APSE;
+        const plane_round_place at = place_on(&pillar, 0.02 * (i % EACH - n / 2), i % 2 ? 0 : 2, -1);
+        seeds[i].depth = 2;
+        memcpy(seeds[i].position, at.position, sizeof at.position);
+        seeds[i].position[0] -= arch < ARCHES ? 1.37f * (float)(arch + 1) : 0;
+    }
+    passage_make(&p, seeds, N);
+    const int n = plane_rounds_between_walls(&p.places, found);
+    int apse = 0;
+    while (apse < n && !(fabs(found[apse].center[0] - 1) < 0.02)) apse++;
+    print_message("the apse is %d of %d\n", apse + 1, n);
+    assert_true(apse >= 8 && apse < n);
 }
 
 int main(void)
@@ -154,6 +193,7 @@ int main(void)
         cmocka_unit_test(fixed_ones_move_less),
         cmocka_unit_test(rims_pull_a_surface),
         cmocka_unit_test(rims_vote_for_a_cylinder_between_walls),
+        cmocka_unit_test(what_few_rims_vote_for_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

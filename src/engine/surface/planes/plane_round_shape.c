@@ -2,6 +2,7 @@
 #include "surface/planes/plane_round_shape.h"
 
 #include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_round_touch.h"
 
 #include "math/camera.h"
 #include "math/symmetric3.h"
@@ -22,7 +23,8 @@
 #define LIKELY 2.0          /* and before it is fitted to the shading */
 #define LEAST_ARC 0.94      /* cosine: half of the arc of a surface is 20 degrees at least */
 #define SITES 400u          /* places whose shading fits a surface */
-#define RIMS 1000u          /* seeds of rims that do */
+#define RIMS 1000u          /* seeds of rims that do, */
+#define TOUCH_RIMS 8000u    /* or that tell one unknown */
 #define RIM_NEAR 0.25       /* of the depth: rims that are farther off say nothing */
 #define LEAST_RIGHT 0.12    /* part of the rims that lies on a surface worth a look */
 #define SIMPLEX_STEPS 160   /* of the descent to the least cost, and how often it begins */
@@ -35,8 +37,8 @@
 #define TOUCH_NOISES 9.0    /* and the residual that it may have: others that rims vote for have ten noises or more */
 #define SLIDES 60           /* places along the walls, both ways */
 #define SLIDE 0.05          /* of the radius: votes are so near */
-#define TOUCH_MOVED 0.1     /* of the radius: */
-#define TOUCH_SHARP 1.2     /* so many times as many rims lie on a cylinder that touches two walls as on one there */
+#define TOUCH_PART 0.025    /* of all places: at least so many lie on one that touches two walls */
+#define TOUCH_MOVED 0.1     /* of the radius: so far away fewer rims lie on one */
 #define FLAT_RIM 0.1        /* of the radius */
 
 /* Places that cylinders took may belong to the ball between them. */
@@ -119,14 +121,25 @@ static void look(plane_round_fitter *f)
     }
 }
 
-/* The rims of the segments of the places, as far as they are near the surface: every so many-th seed. */
+static bool tells(const plane_round *round, const plane_seed *seed)
+{
+    double outward[3];
+    return plane_seed_counts(seed) &&
+           fabs(plane_round_distance(round, seed->position, outward)) < RIM_NEAR * (double)seed->depth &&
+           (!round->is_touching || fabs(splat_dot3(outward, round->along)) > PLANE_ROUND_SLANT);
+}
+
+/* The rims of the segments of the places, as far as they are near the surface: every so many-th. */
 static void look_at_rims(plane_round_fitter *f)
 {
     const plane_shade *shade = f->s->shade;
-    uint32_t last_view = UINT32_MAX, last_segment = UINT32_MAX, stride = 1;
-    size_t n_all = 0;
+    const uint32_t most = f->round.is_touching ? TOUCH_RIMS : RIMS;
+    size_t n = 0, stride = 1;
     for (int pass = 0; pass < 2; pass++) {
+        uint32_t last_view = UINT32_MAX, last_segment = UINT32_MAX;
+        stride = pass ? n / most + 1 : 1;
         f->n_rims = 0;
+        n = 0;
         for (uint32_t i = 0; i < f->n; i++) {
             const plane_round_place *p = &f->s->places[f->inliers[i]];
             if (p->view == last_view && p->segment == last_segment) continue;
@@ -134,17 +147,11 @@ static void look_at_rims(plane_round_fitter *f)
             last_segment = p->segment;
             const plane_view *view = &shade->views[p->view];
             const plane_segment *segment = &view->segments[p->segment];
-            if (pass == 0) n_all += segment->n_seeds;
-            for (uint32_t k = 0; k < segment->n_seeds && pass && f->n_rims < RIMS; k += stride) {
+            for (uint32_t k = 0; k < segment->n_seeds; k++) {
                 const plane_seed *seed = &view->seeds[segment->first_seed + k];
-                double outward[3];
-                if (plane_seed_counts(seed) &&
-                    fabs(plane_round_distance(&f->round, seed->position, outward)) < RIM_NEAR * (double)seed->depth)
-                    f->seeds[f->n_rims++] = seed;
+                if (tells(&f->round, seed) && n++ % stride == 0 && pass) f->seeds[f->n_rims++] = seed;
             }
         }
-        stride = (uint32_t)(n_all / RIMS) + 1;
-        last_view = UINT32_MAX;
     }
 }
 
@@ -275,15 +282,16 @@ static double sharpness(const plane_round_fitter *f, double own)
     return least / fmax(own, 1e-9);
 }
 
-/* True if a surface that touches walls loses most of its rims when it moves along them. */
+/* True if more rims lie on a surface that touches walls than on one farther along them, both ways. */
 static bool is_told_by_rims(const plane_round_fitter *f)
 {
-    const double own = plane_round_rims(f);
+    const double own = plane_round_rims(f) * f->n_rims;
     for (int sign = -1; sign <= 1; sign += 2) {
         const double u[PLANE_ROUND_UNKNOWNS] = {sign * TOUCH_MOVED * f->round.radius};
         plane_round_fitter moved = *f;
         moved.round = plane_round_moved(&f->round, u, 1);
-        if (!(own > TOUCH_SHARP * plane_round_rims(&moved))) return false;
+        const double other = plane_round_rims(&moved) * f->n_rims;
+        if (!(own - other > PLANE_ROUND_SURE * sqrt(own + other))) return false;
     }
     return true;
 }
@@ -320,8 +328,8 @@ bool plane_round_is_supported(plane_round_fitter *f)
         look(f);
         look_at_rims(f);
         if (f->n_sites < LEAST_PLACES / 2) return false;
-        if (f->round.is_touching) slide(f);
-        if (!is_end && (!f->round.is_touching || sharpness(f, residual_of(f)) > SHARP))
+        if (f->round.is_touching && !(sharpness(f, residual_of(f)) > SHARP)) slide(f);
+        else if (!is_end)
             plane_round_descend(f, plane_round_cost_of_shading, 2 * f->error, SIMPLEX_STEPS);
     }
     if (!gather(f)) return false;
@@ -331,9 +339,10 @@ bool plane_round_is_supported(plane_round_fitter *f)
     if (is_end) return true; /* of its cylinders' radius; the cells decide, of which many show these */
     const double now = residual_now(f), own = residual_of(f), noise = (double)f->s->noise;
     const double more = (double)MORE * noise;
-    if (f->round.is_touching)
-        return own < TOUCH_WORSE * now + more && own < TOUCH_NOISES * noise && is_told_by_rims(f);
     const bool is_sharp = sharpness(f, own) > SHARP;
+    if (f->round.is_touching)
+        return f->n > TOUCH_PART * f->s->n && own < TOUCH_WORSE * now + more && own < TOUCH_NOISES * noise &&
+               (is_sharp || is_told_by_rims(f));
     return f->round.radius < PLANE_ROUND_LARGEST * f->length &&
            own < (is_sharp ? SHARP_WORSE : (double)WORSE) * now + more &&
            (is_sharp || (f->round.is_fixed && plane_round_rims(f) > MOSTLY_RIGHT));
@@ -363,7 +372,7 @@ bool plane_round_fitter_make(plane_round_fitter *f, const plane_round_places *s)
 {
     *f = (plane_round_fitter){.s = s};
     f->inliers = malloc((s->n + 1) * sizeof *f->inliers);
-    f->seeds = malloc(RIMS * sizeof *f->seeds);
+    f->seeds = malloc(TOUCH_RIMS * sizeof *f->seeds);
     f->sites = malloc((SITES + 1) * sizeof *f->sites);
     f->is_far = malloc((SITES + 1) * sizeof *f->is_far);
     f->residuals = malloc((SITES + 1) * sizeof *f->residuals);

@@ -14,10 +14,7 @@
 #define ALONG_WALL 0.03 /* radians, between a wall and the axis */
 #define SAME_AXIS 0.9   /* cosine: the rims of a foot do not tell which of such directions it is, larger planes do */
 #define CELL 0.006      /* of the mean depth of rims: their error, and the side of a cell */
-#define SLANT 0.4       /* of the radius, between a rim and the plane through the axis across the walls: nearer rims lie
-                           on the walls as well, and say little */
 #define MOST_CELLS 8388608u
-#define LEAST_SURE 5.0  /* standard deviations above the mean of the votes */
 
 typedef struct candidate {
     plane_round round;
@@ -80,7 +77,7 @@ static void count(grid *g, double radius)
     for (size_t row = 0; row < g->rows; row++) {
         const double across = ((double)row + 0.5 - 0.5 * (double)g->rows) * g->cell;
         const double square = radius * radius - across * across;
-        if (!(square > SLANT * SLANT * radius * radius)) continue;
+        if (!(square > PLANE_ROUND_SLANT * PLANE_ROUND_SLANT * radius * radius)) continue;
         const double reach = sqrt(square) / g->cell, error = radius / (g->cell * reach);
         for (size_t column = 0; column < g->columns; column++) {
             const size_t i = column * g->rows + row;
@@ -125,7 +122,7 @@ static void choose(task *t, grid *g)
         candidate own = {t->round, ((double)g->votes[i] - mean) / sqrt(fmax(mean, 1))};
         const double by = g->low + ((double)i + 0.5) * g->cell - start;
         for (int k = 0; k < 3; k++) own.round.center[k] += by * t->round.along[k];
-        if (own.sure > LEAST_SURE) keep(t->found, &t->n, &own);
+        if (own.sure > PLANE_ROUND_SURE) keep(t->found, &t->n, &own);
     }
 }
 

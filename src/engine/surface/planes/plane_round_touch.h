@@ -4,7 +4,11 @@
 
 #include "surface/planes/plane_round_places.h"
 
-#define PLANE_ROUND_TOUCHING 8 /* most that rims vote for */
+#define PLANE_ROUND_TOUCHING 192 /* most that rims vote for: what many rims vote for often is nothing */
+/* Part of the radius, from a rim to the plane through the axis across the walls: nearer ones lie on the walls as well,
+ * and say little of the place along these. */
+#define PLANE_ROUND_SLANT 0.2
+#define PLANE_ROUND_SURE 5.0 /* standard deviations: votes above the mean, or rims above those a little away */
 
 /* Cylinders along an axis of the scene whose radius is half of the gap between two walls. One number is not known,
  * where the axis lies along the walls. The cells that rims of all views lie in vote for it (Hough 1962): each of them
