@@ -10,8 +10,8 @@ typedef struct plane_round_axis {
     double weight;       /* area of the planes, the smaller of two, times views that see it */
 } plane_round_axis;
 
-#define PLANE_ROUND_AXIS_PLANES 12 /* planes that tell directions, */
-#define PLANE_ROUND_AXES 78        /* of one or two of these */
+#define PLANE_ROUND_AXIS_PLANES 20 /* planes that tell directions, */
+#define PLANE_ROUND_AXES 210       /* of one or two of these */
 
 /* The places, and what the search for round surfaces needs of the scene. */
 typedef struct plane_round_places {

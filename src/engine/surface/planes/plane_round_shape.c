@@ -67,7 +67,8 @@ static bool gather(plane_round_fitter *f)
         last = p->view;
     }
     f->length /= f->n ? f->n : 1;
-    return f->n >= LEAST_PLACES && n_views >= LEAST_VIEWS;
+    return f->n >= (f->round.is_touching ? fmax(TOUCH_PART * f->s->n, LEAST_PLACES) : LEAST_PLACES) &&
+           n_views >= LEAST_VIEWS;
 }
 
 /* Half of the arc that the places span is 20 degrees or more: a tenth of them lies that far from their middle. */
@@ -341,8 +342,7 @@ bool plane_round_is_supported(plane_round_fitter *f)
     const double more = (double)MORE * noise;
     const bool is_sharp = sharpness(f, own) > SHARP;
     if (f->round.is_touching)
-        return f->n > TOUCH_PART * f->s->n && own < TOUCH_WORSE * now + more && own < TOUCH_NOISES * noise &&
-               (is_sharp || is_told_by_rims(f));
+        return own < TOUCH_WORSE * now + more && (is_sharp || (own < TOUCH_NOISES * noise && is_told_by_rims(f)));
     return f->round.radius < PLANE_ROUND_LARGEST * f->length &&
            own < (is_sharp ? SHARP_WORSE : (double)WORSE) * now + more &&
            (is_sharp || (f->round.is_fixed && plane_round_rims(f) > MOSTLY_RIGHT));

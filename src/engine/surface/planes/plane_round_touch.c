@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_TASKS 64   /* pairs of walls, each with a direction */
+#define MOST_TASKS 256  /* pairs of walls, each with a direction */
 #define FACING 0.999    /* cosine of the angle between walls that face each other */
 #define ALONG_WALL 0.03 /* radians, between a wall and the axis */
 #define SAME_AXIS 0.9   /* cosine: the rims of a foot do not tell which of such directions it is, larger planes do */
