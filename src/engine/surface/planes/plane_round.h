@@ -29,6 +29,7 @@ struct plane_rounds {
 typedef struct plane_round_place {
     float position[3], normal[3], depth, x, y; /* x, y: pixels of its view */
     uint32_t view, segment;
+    bool is_flat; /* a plane of the scene explains it as well */
 } plane_round_place;
 
 bool plane_round_is_ball(const plane_round *round);

@@ -4,6 +4,7 @@
 #include "surface/planes/plane_choose.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_places.h"
+#include "surface/planes/plane_votes.h"
 
 #include "math/camera.h"
 #include "math/vec3.h"
@@ -15,6 +16,7 @@
 #define STEP 3              /* pixels of the small photo between places */
 #define MOST_PLACES 60000u  /* of all views, about */
 #define NEAR 0.12           /* of the depth: places of a surface lie so near, as plain places are that far off */
+#define FLAT 0.05           /* of the depth: so near to a plane a place may lie on it */
 #define LEAST_CROSS 0.7     /* sine of the angle between two planes whose line tells a direction */
 #define LEAST_COSINE 0.85   /* of the angle between the normals of both */
 
@@ -31,8 +33,23 @@ bool plane_round_slant_now(const plane_shade *shade, uint32_t v, size_t pixel, p
     return plane_shade_slant_of_map(map, pixel, slant);
 }
 
-static uint32_t take(const plane_shade *shade, uint32_t v, int step, plane_round_place *places)
+/* True if a place lies near the rectangle of a plane of the scene, as parts of walls do that no view gave the plane. */
+static bool is_flat(const plane_round_places *s, const plane_round_place *p)
 {
+    for (size_t i = 0; i < s->n_planes; i++) {
+        const plane_fit *fit = &s->planes[i].fit;
+        double facing = 0;
+        for (int k = 0; k < 3; k++) facing += fit->normal[k] * (double)p->normal[k];
+        if (fabs(facing) > LEAST_COSINE && fabs(plane_distance(fit, p->position)) < FLAT * (double)p->depth &&
+            plane_cell(&s->planes[i], p->position) != SIZE_MAX)
+            return true;
+    }
+    return false;
+}
+
+static uint32_t take(const plane_round_places *s, uint32_t v, int step, plane_round_place *places)
+{
+    const plane_shade *shade = s->shade;
     const splat_camera *c = &shade->maps->views[v].camera;
     const plane_view *view = &shade->views[v];
     uint32_t n = 0;
@@ -47,6 +64,7 @@ static uint32_t take(const plane_shade *shade, uint32_t v, int step, plane_round
                                          .segment = segment - 1};
             splat_camera_unproject(c, place->x, place->y, place->depth, place->position);
             plane_shade_normal(c, &slant, place->x, place->y, place->normal);
+            place->is_flat = is_flat(s, place);
         }
     return n;
 }
@@ -113,12 +131,13 @@ bool plane_round_places_take(plane_round_places *s)
         starts[v] = room;
         room += plane_places_grid(s->shade, v, step);
     }
+    s->n_asked = room;
     s->places = malloc((room + 1) * sizeof *s->places);
     s->is_taken = calloc(room + 1, 1);
     const bool ok = starts && s->first && s->places && s->is_taken;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
     for (size_t v = 0; v < (ok ? n_views : 0); v++)
-        s->first[v + 1] = take(s->shade, (uint32_t)v, step * s->shade->views[v].shade_side, s->places + starts[v]);
+        s->first[v + 1] = take(s, (uint32_t)v, step * s->shade->views[v].shade_side, s->places + starts[v]);
     for (size_t v = 0; v < n_views && ok; v++) {
         memmove(s->places + s->n, s->places + starts[v], s->first[v + 1] * sizeof *s->places);
         s->n += s->first[v + 1];

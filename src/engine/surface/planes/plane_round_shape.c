@@ -37,7 +37,8 @@
 #define TOUCH_NOISES 9.0    /* and the residual that it may have: others that rims vote for have ten noises or more */
 #define SLIDES 60           /* places along the walls, both ways */
 #define SLIDE 0.05          /* of the radius: votes are so near */
-#define TOUCH_PART 0.025    /* of all places: at least so many lie on one that touches two walls */
+#define TOUCH_PART 0.011    /* of all places that were asked: at least so many lie on one that touches two walls */
+#define TOUCH_FLAT 0.25     /* of the places on it: so many planes explain as well, at most */
 #define TOUCH_MOVED 0.1     /* of the radius: so far away fewer rims lie on one */
 #define FLAT_RIM 0.1        /* of the radius */
 
@@ -50,7 +51,7 @@ static bool is_free(const plane_round_fitter *f, uint32_t place)
 /* The free places on the surface, on the side that more show. False: too few. */
 static bool gather(plane_round_fitter *f)
 {
-    uint32_t n[2] = {0}, n_views = 0, last = UINT32_MAX;
+    uint32_t n[2] = {0}, n_views = 0, n_flat = 0, last = UINT32_MAX;
     for (uint32_t i = 0; i < f->s->n; i++) {
         const int side = is_free(f, i) ? plane_round_side(&f->round, &f->s->places[i]) : 0;
         if (side) n[side > 0]++;
@@ -64,11 +65,14 @@ static bool gather(plane_round_fitter *f)
         f->inliers[f->n++] = i;
         f->length += (double)p->depth;
         n_views += p->view != last;
+        n_flat += p->is_flat;
         last = p->view;
     }
     f->length /= f->n ? f->n : 1;
-    return f->n >= (f->round.is_touching ? fmax(TOUCH_PART * f->s->n, LEAST_PLACES) : LEAST_PLACES) &&
-           n_views >= LEAST_VIEWS;
+    if (f->round.is_touching &&
+        (n_flat > TOUCH_FLAT * f->n || f->n - n_flat < TOUCH_PART * (double)f->s->n_asked))
+        return false;
+    return f->n >= LEAST_PLACES && n_views >= LEAST_VIEWS;
 }
 
 /* Half of the arc that the places span is 20 degrees or more: a tenth of them lies that far from their middle. */
