@@ -18,6 +18,7 @@ typedef struct plane_round_fitter {
     double length;            /* mean depth */
     double error;             /* of rims, as a part of their depth */
     plane_round round;
+    bool is_sharp;            /* the shading tells its radius; plane_round_is_supported */
 } plane_round_fitter;
 
 /* Costs are means of x^2 / (1 + x^2), so what is far off hardly pulls. This one is that of the places. */
