@@ -126,23 +126,12 @@ static void look(plane_round_fitter *f)
     }
 }
 
-/* The side of a surface that touches walls on which its places are, along these: 1 or -1. */
-static double side_of(const plane_round_fitter *f)
-{
-    double sum = 0, outward[3];
-    for (uint32_t i = 0; i < f->n; i++) {
-        plane_round_distance(&f->round, f->s->places[f->inliers[i]].position, outward);
-        sum += splat_dot3(outward, f->round.along);
-    }
-    return sum < 0 ? -1 : 1;
-}
-
-static bool tells(const plane_round *round, double side, const plane_seed *seed)
+static bool tells(const plane_round *round, const plane_seed *seed)
 {
     double outward[3];
     return plane_seed_counts(seed) &&
            fabs(plane_round_distance(round, seed->position, outward)) < RIM_NEAR * (double)seed->depth &&
-           (!round->is_touching || side * splat_dot3(outward, round->along) > PLANE_ROUND_SLANT);
+           (!round->is_touching || fabs(splat_dot3(outward, round->along)) > PLANE_ROUND_SLANT);
 }
 
 /* The rims of the segments of the places, as far as they are near the surface: every so many-th. */
@@ -150,7 +139,6 @@ static void look_at_rims(plane_round_fitter *f)
 {
     const plane_shade *shade = f->s->shade;
     const uint32_t most = f->round.is_touching ? TOUCH_RIMS : RIMS;
-    const double side = side_of(f);
     size_t n = 0, stride = 1;
     for (int pass = 0; pass < 2; pass++) {
         uint32_t last_view = UINT32_MAX, last_segment = UINT32_MAX;
@@ -166,7 +154,7 @@ static void look_at_rims(plane_round_fitter *f)
             const plane_segment *segment = &view->segments[p->segment];
             for (uint32_t k = 0; k < segment->n_seeds; k++) {
                 const plane_seed *seed = &view->seeds[segment->first_seed + k];
-                if (tells(&f->round, side, seed) && n++ % stride == 0 && pass) f->seeds[f->n_rims++] = seed;
+                if (tells(&f->round, seed) && n++ % stride == 0 && pass) f->seeds[f->n_rims++] = seed;
             }
         }
     }

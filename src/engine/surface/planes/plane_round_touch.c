@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define TASK_FOUND 32   /* most cylinders of a pair and direction */
 #define MOST_TASKS 256  /* pairs of walls, each with a direction */
 #define FACING 0.999    /* cosine of the angle between walls that face each other */
 #define ALONG_WALL 0.03 /* radians, between a wall and the axis */
@@ -25,7 +26,7 @@ typedef struct candidate {
 typedef struct task {
     plane_round round;
     double across[3]; /* normal of a wall */
-    candidate found[PLANE_ROUND_TOUCHING];
+    candidate found[TASK_FOUND];
     int n;
     bool is_short; /* memory ended */
 } task;
@@ -91,8 +92,8 @@ static void count(grid *g, double radius)
     }
 }
 
-/* Keeps a cylinder in the order of votes. Of similar ones the surest stays. */
-static void keep(candidate *found, int *n, const candidate *own)
+/* Keeps a cylinder in the order of votes, `most` of them. Of similar ones the surest stays. */
+static void keep(candidate *found, int *n, int most, const candidate *own)
 {
     int at = 0;
     for (int i = 0; i < *n; i++) {
@@ -103,8 +104,8 @@ static void keep(candidate *found, int *n, const candidate *own)
         i--;
     }
     while (at < *n && found[at].sure >= own->sure) at++;
-    if (at == PLANE_ROUND_TOUCHING) return;
-    if (*n < PLANE_ROUND_TOUCHING) (*n)++;
+    if (at == most) return;
+    if (*n < most) (*n)++;
     memmove(found + at + 1, found + at, (size_t)(*n - at - 1) * sizeof *found);
     found[at] = *own;
 }
@@ -122,7 +123,7 @@ static void choose(task *t, grid *g)
         candidate own = {t->round, ((double)g->votes[i] - mean) / sqrt(fmax(mean, 1))};
         const double by = g->low + ((double)i + 0.5) * g->cell - start;
         for (int k = 0; k < 3; k++) own.round.center[k] += by * t->round.along[k];
-        if (own.sure > PLANE_ROUND_SURE) keep(t->found, &t->n, &own);
+        if (own.sure > PLANE_ROUND_SURE) keep(t->found, &t->n, TASK_FOUND, &own);
     }
 }
 
@@ -205,7 +206,7 @@ int plane_rounds_between_walls(const plane_round_places *s, plane_round rounds[P
     for (int i = 0; i < n_tasks; i++) vote(s, &tasks[i], cell);
     for (int i = 0; i < n_tasks; i++) {
         is_short |= tasks[i].is_short;
-        for (int k = 0; k < tasks[i].n; k++) keep(found, &n, &tasks[i].found[k]);
+        for (int k = 0; k < tasks[i].n; k++) keep(found, &n, PLANE_ROUND_TOUCHING, &tasks[i].found[k]);
     }
     for (int i = 0; i < n; i++) rounds[i] = found[i].round;
     free(tasks);

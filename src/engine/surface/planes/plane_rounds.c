@@ -158,21 +158,35 @@ static void find_all(plane_round_fitter *f, plane_round_pair *pairs, plane_round
     }
 }
 
-/* Cylinders between walls that face each other, first those whose radius the shading tells. Places that one takes speak
+/* The cylinder with most places of those whose radius the shading tells, or -1. */
+static int find_largest(plane_round_fitter *f, const plane_round *all, int n)
+{
+    uint32_t most = 0;
+    int largest = -1;
+    for (int i = 0; i < n; i++) {
+        f->round = all[i];
+        if (!plane_round_is_supported(f) || !f->is_sharp || f->n <= most) continue;
+        most = f->n;
+        largest = i;
+    }
+    return largest;
+}
+
+/* Cylinders between walls that face each other: the largest, as a vault, then the others. Places that one takes speak
  * against the others no more, so these are asked once more. False: memory is exhausted. */
 static bool find_touching(plane_round_fitter *f, plane_rounds *rounds)
 {
     plane_round found[PLANE_ROUND_TOUCHING];
     bool is_found[PLANE_ROUND_TOUCHING] = {false};
     const int n = plane_rounds_between_walls(f->s, found);
-    for (int pass = 0; pass < 2; pass++)
-        for (int i = 0; i < n; i++) {
-            f->round = found[i];
-            if (is_found[i] || !plane_round_is_supported(f) || (pass == 0 && !f->is_sharp)) continue;
-            accept(f, rounds);
-            is_found[i] = true;
-            i = -1;
-        }
+    for (int i = find_largest(f, found, n); i < n; i++) {
+        if (i < 0) continue;
+        f->round = found[i];
+        if (is_found[i] || !plane_round_is_supported(f)) continue;
+        accept(f, rounds);
+        is_found[i] = true;
+        i = -1;
+    }
     return n >= 0;
 }
 
