@@ -163,7 +163,7 @@ static void rims_vote_for_a_cylinder_between_walls(void **state)
 }
 
 /* A row of arches has more rims than the apse at its end: the apse is looked at, too. */
-static void what_few_rims_vote_for_is_found(void **state)
+static void an_apse_behind_arches_is_found(void **state)
 {
     (void)state;
     enum { ARCHES = 10, EACH = 120, APSE = 70, N = ARCHES * EACH + APSE };
@@ -193,7 +193,7 @@ int main(void)
         cmocka_unit_test(fixed_ones_move_less),
         cmocka_unit_test(rims_pull_a_surface),
         cmocka_unit_test(rims_vote_for_a_cylinder_between_walls),
-        cmocka_unit_test(what_few_rims_vote_for_is_found),
+        cmocka_unit_test(an_apse_behind_arches_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

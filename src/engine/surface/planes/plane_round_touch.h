@@ -4,7 +4,7 @@
 
 #include "surface/planes/plane_round_places.h"
 
-#define PLANE_ROUND_TOUCHING 192 /* most that rims vote for: what many rims vote for often is nothing */
+#define PLANE_ROUND_TOUCHING 192 /* most cylinders: arches in a row have more votes than an apse */
 /* Part of the radius, from a rim to the plane through the axis across the walls: nearer ones lie on the walls as well,
  * and say little of the place along these. */
 #define PLANE_ROUND_SLANT 0.2

@@ -179,13 +179,13 @@ static bool find_touching(plane_round_fitter *f, plane_rounds *rounds)
     plane_round found[PLANE_ROUND_TOUCHING];
     bool is_found[PLANE_ROUND_TOUCHING] = {false};
     const int n = plane_rounds_between_walls(f->s, found);
-    for (int i = find_largest(f, found, n); i < n; i++) {
-        if (i < 0) continue;
+    const int largest = find_largest(f, found, n);
+    for (int i = largest < 0 ? 0 : largest; i < n; i++) {
         f->round = found[i];
         if (is_found[i] || !plane_round_is_supported(f)) continue;
         accept(f, rounds);
         is_found[i] = true;
-        i = -1;
+        i = -1; /* from the first one again */
     }
     return n >= 0;
 }
