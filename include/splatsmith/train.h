@@ -209,7 +209,7 @@ void splat_train_options_init_strategy_sized(splat_train_options *options, size_
  * densify_until_iter, opacity_reset_interval and lr_decay_from_iter keep their shares of the steps; fewer steps also
  * lower densification_interval, down to 25. Set any of these afterwards. */
 void splat_train_options_set_steps(splat_train_options *options, int iterations);
-/* Lowers iterations, as splat_train_options_set_steps, to 400 for each of n_train training photos, but not below 7,000:
+/* Lowers iterations, as splat_train_options_set_steps, to 600 for each of n_train training photos, but not below 7,000:
  * more steps learn few photos by heart. Only the strategies default, fast and high. `splatsmith train` does so unless
  * `--iterations` is given. */
 void splat_train_options_fit_photos(splat_train_options *options, size_t n_train);

@@ -110,10 +110,10 @@ static void strategies_are_found_by_name(void **state)
     splat_train_options_set_steps(&o, 800);
     assert_int_equal(o.densification_interval, 25);
     splat_train_options_init_strategy(&o, splat_strategy_find("default"));
-    splat_train_options_fit_photos(&o, 63); /* 400 steps for each would be more */
+    splat_train_options_fit_photos(&o, 42); /* 600 steps for each would be more */
     assert_int_equal(o.iterations, 25000);
     splat_train_options_fit_photos(&o, 21);
-    assert_true(o.iterations == 8400 && o.densify_until_iter == 4200 && o.position_lr_max_steps == 8400);
+    assert_true(o.iterations == 12600 && o.densify_until_iter == 6300 && o.position_lr_max_steps == 12600);
     splat_train_options_fit_photos(&o, 2);
     assert_int_equal(o.iterations, 7000);
     splat_train_options_fit_rates(&o, 250);

@@ -52,7 +52,7 @@ void splat_train_options_set_steps(splat_train_options *o, int iterations)
         o->densification_interval = part_of(interval, iterations, before, least);
 }
 
-#define STEPS_A_PHOTO 400 /* more only learn few photos by heart (docs/lab/strategies.md) */
+#define STEPS_A_PHOTO 600 /* more learn few photos by heart (docs/lab/strategies.md) */
 #define LEAST_STEPS 7000  /* for any number of photos */
 
 void splat_train_options_fit_photos(splat_train_options *o, size_t n_train)
