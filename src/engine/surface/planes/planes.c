@@ -19,10 +19,12 @@
 #include "surface/planes/plane_merge.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_pool.h"
+#include "surface/planes/plane_recall.h"
 #include "surface/planes/plane_rounds.h"
 #include "surface/planes/plane_seeds.h"
 #include "surface/planes/plane_segments.h"
 #include "surface/planes/plane_shade.h"
+#include "surface/planes/plane_sheets.h"
 #include "surface/planes/plane_textured.h"
 #include "surface/planes/plane_votes.h"
 
@@ -44,7 +46,8 @@ typedef struct finder {
     plane_view *views;      /* [maps->n] */
     plane_global *planes;   /* [PLANE_MAX_PLANES] */
     plane_global *first;    /* [PLANE_MAX_PLANES] the same of the first round: those that lines are of */
-    size_t n_planes;
+    plane_global *lost;     /* [PLANE_MAX_LOST] those of all rounds */
+    size_t n_planes, n_lost;
     int threads;
     plane_votes votes;
     plane_rounds rounds;
@@ -320,6 +323,7 @@ static splat_status settle_all(finder *f, double *share, splat_error *error)
  * planes again, because those of the first round may come from poor rims. */
 static splat_status look_again(finder *f, splat_error *error)
 {
+    plane_recall_note(f->maps, f->views, f->planes, f->n_planes, f->lost, &f->n_lost);
     memcpy(f->first, f->planes, PLANE_MAX_PLANES * sizeof *f->first);
     SPLAT_TRY(for_views(f, find_lines, error));
     SPLAT_TRY(for_views(f, bound_seeds, error));
@@ -354,7 +358,9 @@ static splat_status find(finder *f, splat_error *error)
         SPLAT_TRY(look_again(f, error));
     }
     SPLAT_TRY(confirm(f, error));
+    SPLAT_TRY(plane_sheets_remove(f->maps, f->views, f->planes, &f->n_planes, f->options->seed, f->threads, error));
     SPLAT_TRY(plane_creases_refine(f->maps, f->views, f->planes, f->n_planes, f->threads, error));
+    SPLAT_TRY(plane_recall(f->maps, f->views, f->planes, &f->n_planes, f->lost, f->n_lost, f->threads, error));
     SPLAT_TRY(choose_all(f, error));
     SPLAT_TRY(look_for_rounds(f, error));
     return for_views(f, write, error);
@@ -390,8 +396,9 @@ splat_status splat_planes_find(splat_view_maps *maps, const splat_planes_options
     f.views = calloc(maps->n + 1, sizeof *f.views);
     f.planes = calloc(PLANE_MAX_PLANES, sizeof *f.planes);
     f.first = calloc(PLANE_MAX_PLANES, sizeof *f.first);
+    f.lost = malloc(PLANE_MAX_LOST * sizeof *f.lost);
     f.taken = calloc(PLANE_MAX_PLANES + 1, sizeof *f.taken);
-    splat_status status = f.views && f.planes && f.first && f.taken
+    splat_status status = f.views && f.planes && f.first && f.lost && f.taken
                               ? find(&f, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for planes of %zu views", maps->n);
     if (status == SPLAT_OK) status = report(&f, info, error);
@@ -399,6 +406,7 @@ splat_status splat_planes_find(splat_view_maps *maps, const splat_planes_options
     free(f.views);
     free(f.planes);
     free(f.first);
+    free(f.lost);
     free(f.taken);
     return status;
 }

@@ -18,6 +18,7 @@
 #define PLANE_ANCHOR_BYTES 40u      /* a place on a plane, found and kept */
 #define PLANE_VIEW_ANCHORS 16384u   /* most places of a view on planes, about */
 #define PLANE_RIM_SUMS_BYTES (104u * PLANE_MAX_PLANES) /* of a view's rims */
+#define PLANE_LOST_BYTES (3u * 208u * PLANE_MAX_PLANES) /* of planes of earlier rounds */
 #define PLANE_REFINE_BYTES (128u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
 /* At most, for maps with n_pixels in all and `largest` in one: labels, and seeds, of which rims have two for 30 pixels
@@ -28,7 +29,7 @@ static inline uint64_t splat_planes_bytes(uint64_t n_views, uint64_t n_pixels, u
     uint64_t cells = (uint64_t)PLANE_MAX_PLANES * (PLANE_CELLS + 1) * (PLANE_CELLS + 1);
     uint64_t anchors = n_views * PLANE_ANCHOR_BYTES * (largest < PLANE_VIEW_ANCHORS ? largest : PLANE_VIEW_ANCHORS);
     return n_pixels * 8 + n_views * (65536 + PLANE_SHADE_BYTES + PLANE_RIM_SUMS_BYTES) + 4 * cells + anchors +
-           PLANE_REFINE_BYTES + PLANE_PLACES_BYTES + PLANE_ROUND_BYTES +
+           PLANE_LOST_BYTES + PLANE_REFINE_BYTES + PLANE_PLACES_BYTES + PLANE_ROUND_BYTES +
            (uint64_t)threads * (largest * PLANE_WORK_PIXEL_BYTES + cells + PLANE_POOL_BYTES + PLANE_CHOOSE_BYTES);
 }
 

@@ -1,0 +1,261 @@
+/* The shadow of a gutter on a wall, and the gutter: two edges that all views agree on, so the plane through both is as
+ * well supported as a wall. But two lines say nothing of what is between them. Walls with seeds at two lines alone
+ * stand square to the scene. A ramp, which does not, has sides. */
+#include "surface/planes/plane_sheets.h"
+
+#include "base/rng.h"
+#include "surface/planes/plane_fit.h"
+#include "surface/planes/plane_lines.h"
+#include "surface/planes/plane_square.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STRIDE 11        /* of pixels that are looked at */
+#define GAP 1.1f         /* times the depth: so far behind is what a sheet hides */
+#define LEAST_HIDDEN 0.5 /* of the pixels */
+#define ON 0.008         /* of the reach: seeds on a plane */
+#define LINE_NEAR 0.0125 /* of the depth */
+#define LINE_PART 0.9    /* of the seeds, on two lines */
+#define LINE_TRIALS 128u
+#define NOWHERE UINT16_MAX
+
+typedef struct sheets {
+    const splat_view_maps *maps;
+    plane_view *views;
+    plane_global *planes;
+    size_t n;
+    uint64_t seed;
+    uint64_t *counts; /* [n] pixels */
+    uint64_t *hidden; /* [n][n] pixels of a plane behind which another one is */
+    const plane_seed **left; /* [all seeds] of one plane that no line has */
+} sheets;
+
+static bool is_in(const plane_global *plane, const float place[3])
+{
+    for (int a = 0; a < 2; a++) {
+        const double u = plane_along_axis(&plane->fit, a, place, 0);
+        if (u < plane->low[a] || u > plane->high[a]) return false;
+    }
+    return true;
+}
+
+/* Adds the pixels of a view. hidden: [n][n] */
+static void look(const sheets *s, size_t number, uint64_t *hidden)
+{
+    const splat_camera *camera = &s->maps->views[number].camera;
+    const plane_view *view = &s->views[number];
+    const size_t width = (size_t)camera->width;
+    for (size_t p = 0; p < splat_camera_pixels(camera); p += STRIDE) {
+        const int plane = plane_of_label(view, view->labels[p]);
+        const float z = plane < 0 ? INFINITY : plane_depth(camera, &s->planes[plane].fit, p);
+        if (!(z < INFINITY)) continue;
+        const float x = (float)(p % width) + 0.5f, y = (float)(p / width) + 0.5f;
+        for (size_t k = 0; k < s->n; k++) {
+            const plane_fit *fit = &s->planes[k].fit;
+            float place[3];
+            if (s->counts[k] <= s->counts[plane]) continue;
+            if (plane_is_parallel(fit->normal, s->planes[plane].fit.normal)) continue;
+            const float behind = plane_depth(camera, fit, p);
+            if (!(behind > z && behind < GAP * z)) continue;
+            splat_camera_unproject(camera, x, y, behind, place);
+            if (is_in(&s->planes[k], place)) hidden[(size_t)plane * s->n + k] += STRIDE;
+        }
+    }
+}
+
+/* False without memory. */
+static bool look_all(sheets *s, int threads)
+{
+    bool ok = true;
+#pragma omp parallel num_threads(threads)
+    {
+        uint64_t *own = calloc(s->n * s->n + 1, sizeof *own);
+#pragma omp for schedule(dynamic, 1)
+        for (size_t v = 0; v < s->maps->n; v++)
+            if (own) look(s, v, own);
+#pragma omp critical(splat_plane_sheets)
+        {
+            ok = ok && own;
+            for (size_t i = 0; own && i < s->n * s->n; i++) s->hidden[i] += own[i];
+        }
+        free(own);
+    }
+    return ok;
+}
+
+/* The seeds of a plane, to s->left. */
+static size_t collect(const sheets *s, size_t plane)
+{
+    const plane_fit *fit = &s->planes[plane].fit;
+    size_t n = 0;
+    for (size_t v = 0; v < s->maps->n; v++)
+        for (uint32_t i = 0; i < s->views[v].n_seeds; i++) {
+            const plane_view *view = &s->views[v];
+            const plane_seed *seed = &view->seeds[i];
+            if (!plane_seed_counts(seed) || plane_of_label(view, view->labels[seed->pixel]) != (int)plane) continue;
+            const double reach = plane_seed_reach(fit->normal, seed, s->maps->views[v].camera.center);
+            if (fabs(plane_distance(fit, seed->position)) < ON * reach) s->left[n++] = seed;
+        }
+    return n;
+}
+
+typedef struct line {
+    const float *from;
+    double along[3];
+} line;
+
+static bool is_on(const line *l, const plane_seed *seed)
+{
+    double dot = 0, square = 0;
+    const double most = LINE_NEAR * (double)seed->depth;
+    for (int k = 0; k < 3; k++) {
+        const double d = (double)seed->position[k] - (double)l->from[k];
+        dot += d * l->along[k];
+        square += d * d;
+    }
+    return square - dot * dot < most * most;
+}
+
+static bool line_through(const plane_seed *a, const plane_seed *b, line *l)
+{
+    double length = 0;
+    l->from = a->position;
+    for (int k = 0; k < 3; k++) {
+        l->along[k] = (double)b->position[k] - (double)a->position[k];
+        length += l->along[k] * l->along[k];
+    }
+    for (int k = 0; k < 3; k++) l->along[k] /= sqrt(length) + 1e-300;
+    return length > 0;
+}
+
+/* Takes the seeds of the line with the most of them from the n that are left; how many remain. */
+static size_t take_line(const sheets *s, size_t plane, size_t n)
+{
+    line best = {0};
+    size_t most = 0, n_left = 0;
+    for (uint32_t trial = 0; trial < LINE_TRIALS && n; trial++) {
+        const splat_random4 random = splat_random(s->seed, SPLAT_STREAM_PLANES, trial, (uint64_t)plane << 32);
+        const plane_seed *a = s->left[((uint64_t)random.x[0] * n) >> 32];
+        line l;
+        size_t n_on = 0;
+        if (!line_through(a, s->left[((uint64_t)random.x[1] * n) >> 32], &l)) continue;
+        for (size_t i = 0; i < n; i++) n_on += is_on(&l, s->left[i]);
+        if (n_on <= most) continue;
+        most = n_on;
+        best = l;
+    }
+    for (size_t i = 0; i < n; i++)
+        if (!most || !is_on(&best, s->left[i])) s->left[n_left++] = s->left[i];
+    return n_left;
+}
+
+static bool is_sheet(const sheets *s, size_t plane)
+{
+    const size_t n = collect(s, plane);
+    return (double)take_line(s, plane, take_line(s, plane, n)) <= (1 - LINE_PART) * (double)n;
+}
+
+/* The larger plane that each sheet hides or NOWHERE, in becomes[n]; of other planes themselves. Returns how many sheets
+ * there are. */
+static size_t find(const sheets *s, const bool *are_square, uint16_t *becomes)
+{
+    size_t n_found = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const uint64_t *hidden = s->hidden + i * s->n;
+        size_t most = 0;
+        becomes[i] = (uint16_t)i;
+        if (are_square[i] || !is_sheet(s, i)) continue;
+        for (size_t k = 0; k < s->n; k++)
+            if (hidden[k] > hidden[most]) most = k;
+        const bool is_before = hidden[most] && (double)hidden[most] >= LEAST_HIDDEN * (double)s->counts[i];
+        becomes[i] = is_before ? (uint16_t)most : NOWHERE;
+        n_found++;
+    }
+    return n_found;
+}
+
+/* Follows a plane to the end: a larger one may be a sheet, too. */
+static uint16_t last_of(const uint16_t *becomes, uint16_t plane)
+{
+    while (plane != NOWHERE && becomes[plane] != plane) plane = becomes[plane];
+    return plane;
+}
+
+/* Gives a segment's slots their new planes. slots: of the slots that there were those that they are now, from 1 on. */
+static void rename_slots(plane_segment *segment, const uint16_t *becomes, const uint16_t *numbers, uint8_t *slots)
+{
+    const int n = segment->n_planes, n_strong = segment->n_strong;
+    segment->n_planes = segment->n_strong = 0;
+    for (int k = 0; k < n; k++) {
+        const uint16_t plane = last_of(becomes, segment->planes[k]);
+        slots[k + 1] = 0;
+        if (plane == NOWHERE) continue;
+        segment->planes[segment->n_planes++] = numbers[plane];
+        segment->n_strong += k < n_strong;
+        slots[k + 1] = segment->n_planes;
+    }
+}
+
+static bool rename_view(const splat_camera *camera, plane_view *view, const uint16_t *becomes, const uint16_t *numbers)
+{
+    uint8_t(*slots)[PLANE_SLOTS + 1] = calloc((size_t)view->n_segments + 1, sizeof *slots);
+    if (!slots) return false;
+    for (uint32_t i = 0; i < view->n_segments; i++) rename_slots(&view->segments[i], becomes, numbers, slots[i]);
+    for (size_t p = 0; p < splat_camera_pixels(camera); p++) {
+        const uint32_t label = view->labels[p], slot = label >> PLANE_LABEL_SHIFT;
+        if (!slot) continue;
+        const uint32_t segment = (label & PLANE_LABEL_SEGMENT) - 1, now = slots[segment][slot];
+        view->segments[segment].n_taken -= !now;
+        view->labels[p] = (uint16_t)((label & PLANE_LABEL_SEGMENT) | now << PLANE_LABEL_SHIFT);
+    }
+    for (uint32_t i = 0; i < view->n_hypotheses; i++) {
+        int32_t *plane = &view->hypotheses[i].plane;
+        if (*plane >= 0) *plane = becomes[*plane] == *plane ? (int32_t)numbers[*plane] : -1;
+    }
+    free(slots);
+    return true;
+}
+
+static bool remove_all(sheets *s, const uint16_t *becomes, size_t *n)
+{
+    plane_global *before = malloc((s->n + 1) * sizeof *before);
+    uint16_t numbers[PLANE_MAX_PLANES];
+    bool ok = before != NULL;
+    if (!ok) return false;
+    memcpy(before, s->planes, s->n * sizeof *before);
+    *n = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        numbers[i] = (uint16_t)*n;
+        if (becomes[i] == i) s->planes[(*n)++] = before[i];
+    }
+    for (size_t v = 0; ok && v < s->maps->n; v++) {
+        ok = rename_view(&s->maps->views[v].camera, &s->views[v], becomes, numbers);
+        plane_lines_rename(&s->views[v], before, s->planes, *n);
+    }
+    free(before);
+    return ok;
+}
+
+splat_status plane_sheets_remove(const splat_view_maps *maps, plane_view *views, plane_global *planes, size_t *n,
+                                 uint64_t seed, int threads, splat_error *error)
+{
+    sheets s = {.maps = maps, .views = views, .planes = planes, .n = *n, .seed = seed};
+    uint16_t becomes[PLANE_MAX_PLANES];
+    bool are_square[PLANE_MAX_PLANES];
+    size_t n_seeds = 0;
+    for (size_t v = 0; v < maps->n; v++) n_seeds += views[v].n_seeds;
+    s.counts = malloc((*n + 1) * sizeof *s.counts);
+    s.hidden = calloc(*n * *n + 1, sizeof *s.hidden);
+    s.left = malloc((n_seeds + 1) * sizeof *s.left);
+    bool ok = s.counts && s.hidden && s.left;
+    if (ok) plane_pixels_count(maps, views, *n, s.counts);
+    if (ok && plane_square_mark(planes, *n, s.counts, *n, are_square)) {
+        ok = look_all(&s, threads);
+        if (ok && find(&s, are_square, becomes)) ok = remove_all(&s, becomes, n);
+    }
+    free(s.counts);
+    free(s.hidden);
+    free(s.left);
+    return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for sheets of %zu planes", s.n);
+}

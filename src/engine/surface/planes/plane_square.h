@@ -1,0 +1,14 @@
+/* Planes that stand square to a scene, as most of what people build does. */
+#ifndef SPLAT_SURFACE_PLANE_SQUARE_H
+#define SPLAT_SURFACE_PLANE_SQUARE_H
+
+#include "surface/planes/plane_parts.h"
+
+/* Labelled pixels of each plane in all views, about: of every so many-th pixel. counts: [n] */
+void plane_pixels_count(const splat_view_maps *maps, const plane_view *views, size_t n, uint64_t *counts);
+/* are_square[n]: parallel or at right angles to both of the two planes, 60 degrees apart or more, that have the most
+ * pixels. False if there are no such two. counts: of plane_pixels_count for the first n_counted of the n planes. */
+bool plane_square_mark(const plane_global *planes, size_t n, const uint64_t *counts, size_t n_counted,
+                       bool *are_square);
+
+#endif

@@ -1,0 +1,165 @@
+/* A plane between an edge on a wall and one before it is none, unless it has sides. Planes of earlier rounds come back
+ * if they stand square to the scene. */
+#include "plane_fixture.h"
+#include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_recall.h"
+#include "surface/planes/plane_sheets.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+enum { SIZE = 120, SEEDS = 60, FLOOR_ROWS = 4 };
+
+/* A wall at z = 0, a plane that leaves it at y = 0 and ends at y = 0.4, z = 0.2, and a floor in the first rows. */
+typedef struct shelf {
+    splat_view_maps maps;
+    plane_view view;
+    plane_segment segments[3];
+    plane_hypothesis hypotheses[3];
+    plane_seed seeds[4 * SEEDS];
+    plane_global planes[PLANE_MAX_PLANES];
+} shelf;
+
+static plane_global plane_of(double x, double y, double z, double offset)
+{
+    return (plane_global){.fit = {{x, y, z}, offset, {x * offset, y * offset, z * offset}, {{0}}, {1, 1, 0}},
+                          .low = {-1, -1}, .high = {1, 1}};
+}
+
+static void add_seed(shelf *s, float x, float y, float z)
+{
+    const float place[3] = {x, y, z};
+    const splat_camera *c = &s->maps.views[0].camera;
+    float image[3] = {0};
+    assert_true(splat_camera_project(c, place, image));
+    plane_seed *seed = &s->seeds[s->view.n_seeds++];
+    *seed = (plane_seed){.position = {x, y, z}, .depth = image[2], .segment = 1,
+                         .pixel = (uint32_t)((int)image[1] * SIZE + (int)image[0])};
+    s->view.labels[seed->pixel] = 2 | 1 << PLANE_LABEL_SHIFT;
+}
+
+static void make(shelf *s, bool has_sides)
+{
+    static const double from[3] = {0.1, 0.3, 3}, to[3] = {0, 0.2, 0};
+    const splat_camera camera = room_camera(from, to, SIZE, SIZE, 100);
+    const double root = sqrt(1.25);
+    splat_error error;
+    memset(s, 0, sizeof *s);
+    s->planes[0] = (plane_global){.fit = {{0, 0, 1}, 0, {0, 0, 0}, {{1, 0, 0}, {0, 1, 0}}, {1, 1, 0}},
+                                  .low = {-2, -2}, .high = {2, 2}};
+    s->planes[1] = (plane_global){
+        .fit = {{0, -0.5 / root, 1 / root}, 0, {0, 0.2, 0.1}, {{1, 0, 0}, {0, 1 / root, 0.5 / root}}, {1, 0.2, 0}},
+        .low = {-1, -0.25}, .high = {1, 0.25}};
+    s->planes[2] = plane_of(0, 1, 0, -1);
+    assert_int_equal(splat_view_maps_init(&s->maps, 1, &camera, &error), SPLAT_OK);
+    s->view = (plane_view){.labels = calloc(SIZE * SIZE, sizeof *s->view.labels), .segments = s->segments,
+                           .hypotheses = s->hypotheses, .seeds = s->seeds, .n_segments = 3, .n_hypotheses = 3};
+    for (uint16_t i = 0; i < 3; i++) {
+        s->segments[i] = (plane_segment){.n_planes = 1, .n_strong = 1, .n_taken = SIZE * SIZE, .planes = {i}};
+        s->hypotheses[i] = (plane_hypothesis){.segment = i, .plane = i};
+    }
+    for (size_t p = 0; p < SIZE * SIZE; p++) {
+        float place[3];
+        const float z = plane_depth(&camera, &s->planes[1].fit, p);
+        splat_camera_unproject(&camera, (float)(p % SIZE) + 0.5f, (float)(p / SIZE) + 0.5f, z, place);
+        const bool is_shelf = fabsf(place[0]) < 1 && place[1] > 0 && place[1] < 0.4f;
+        s->view.labels[p] = (uint16_t)((p < FLOOR_ROWS * SIZE ? 3 : is_shelf ? 2 : 1) | 1 << PLANE_LABEL_SHIFT);
+    }
+    for (int i = 0; i < SEEDS; i++) {
+        const float t = ((float)i + 0.5f) / SEEDS, x = 1.9f * t - 0.95f;
+        add_seed(s, x, 0, 0);
+        add_seed(s, x, 0.39f, 0.195f);
+        if (!has_sides) continue;
+        add_seed(s, -0.98f, 0.4f * t, 0.2f * t);
+        add_seed(s, 0.98f, 0.4f * t, 0.2f * t);
+    }
+}
+
+static void done(shelf *s)
+{
+    free(s->view.labels);
+    splat_view_maps_free(&s->maps);
+}
+
+/* Pixels of the second segment that have a plane. */
+static size_t count_labelled(const shelf *s)
+{
+    size_t n = 0;
+    for (size_t p = 0; p < SIZE * SIZE; p++)
+        n += (s->view.labels[p] & PLANE_LABEL_SEGMENT) == 2 && s->view.labels[p] >> PLANE_LABEL_SHIFT;
+    return n;
+}
+
+static size_t remove_from(shelf *s)
+{
+    splat_error error;
+    size_t n = 3;
+    assert_int_equal(plane_sheets_remove(&s->maps, &s->view, s->planes, &n, 0, 2, &error), SPLAT_OK);
+    return n;
+}
+
+static void what_has_two_lines_alone_is_the_wall_behind(void **state)
+{
+    (void)state;
+    shelf s;
+    make(&s, false);
+    const size_t n_before = count_labelled(&s);
+    assert_int_equal(remove_from(&s), 2);
+    assert_true(s.segments[1].n_planes == 1 && s.segments[1].planes[0] == 0 && s.segments[2].planes[0] == 1);
+    assert_true(s.hypotheses[0].plane == 0 && s.hypotheses[1].plane == -1 && s.hypotheses[2].plane == 1);
+    assert_true(s.planes[0].fit.normal[2] == 1 && s.planes[1].fit.normal[1] == 1);
+    assert_true(n_before > 500 && count_labelled(&s) == n_before && s.segments[1].n_taken == SIZE * SIZE);
+    done(&s);
+}
+
+static void or_nothing_without_a_wall(void **state)
+{
+    (void)state;
+    shelf s;
+    make(&s, false);
+    s.planes[0].low[0] = 1.5; /* the wall is elsewhere */
+    const size_t n_before = count_labelled(&s);
+    assert_int_equal(remove_from(&s), 2);
+    assert_true(s.segments[1].n_planes == 0 && s.segments[1].n_strong == 0 && count_labelled(&s) == 0);
+    assert_int_equal(s.segments[1].n_taken, SIZE * SIZE - n_before);
+    done(&s);
+}
+
+static void a_ramp_stays(void **state)
+{
+    (void)state;
+    shelf s;
+    make(&s, true);
+    assert_int_equal(remove_from(&s), 3);
+    assert_true(s.segments[1].planes[0] == 1 && s.hypotheses[1].plane == 1);
+    done(&s);
+}
+
+static void square_planes_come_back(void **state)
+{
+    (void)state;
+    shelf s;
+    splat_error error;
+    size_t n = 3, n_lost = 0;
+    const plane_global lost[5] = {plane_of(1, 0, 0, 5), plane_of(0.6, 0, 0.8, 4), plane_of(0, 0, 1, 0.001),
+                                  plane_of(0.9999, 0.0141, 0, 5.001), plane_of(0, 0, 1, -0.5)};
+    plane_global noted[PLANE_MAX_LOST];
+    make(&s, false);
+    plane_recall_note(&s.maps, &s.view, s.planes, 3, noted, &n_lost);
+    assert_true(n_lost == 3 && noted[1].fit.centroid[1] == 0.2);
+    assert_int_equal(plane_recall(&s.maps, &s.view, s.planes, &n, lost, 5, 2, &error), SPLAT_OK);
+    assert_int_equal(n, 5);
+    assert_true(s.planes[3].fit.offset == -0.5 && s.planes[4].fit.normal[1] == 0.0141); /* the latest */
+    done(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_has_two_lines_alone_is_the_wall_behind),
+                                       cmocka_unit_test(or_nothing_without_a_wall), cmocka_unit_test(a_ramp_stays),
+                                       cmocka_unit_test(square_planes_come_back)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
