@@ -53,8 +53,8 @@ static splat_status exchange(const splat_view_maps *maps, const plane_view *view
                              size_t n, const bool *are_square, int threads, splat_error *error)
 {
     plane_rims *rims = plane_rims_make(maps, views, planes, n, threads);
-    plane_rim_sums *now = calloc(2 * n + 1, sizeof *now), *then = now + n;
-    bool ok = rims && now && plane_rims_measure(rims, planes, REACH, now);
+    plane_rim_sums *now = calloc(n + 1, sizeof *now), *then = calloc(n + 1, sizeof *then);
+    bool ok = rims && now && then && plane_rims_measure(rims, planes, REACH, now);
     for (size_t i = 0; ok && i < n_own; i++)
         for (size_t k = n_own; ok && k < n && !are_square[i]; k++) {
             if (!(cosine_of(&planes[i], &planes[k]) > cos(CLOSE * DEGREE) &&
@@ -63,10 +63,14 @@ static splat_status exchange(const splat_view_maps *maps, const plane_view *view
             const plane_global own = planes[i];
             planes[i] = planes[k];
             ok = plane_rims_measure(rims, planes, REACH, then);
-            if (!(then[i].units > now[i].units)) planes[i] = own;
+            if (ok && then[i].units > now[i].units)
+                now[i] = then[i];
+            else
+                planes[i] = own;
         }
     plane_rims_free(rims);
     free(now);
+    free(then);
     return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the rims of %zu planes", n);
 }
 
@@ -74,14 +78,13 @@ splat_status plane_recall(const splat_view_maps *maps, const plane_view *views, 
                           const plane_global *lost, size_t n_lost, int threads, splat_error *error)
 {
     uint64_t counts[PLANE_MAX_PLANES];
-    bool are_square[PLANE_MAX_PLANES], is_square;
+    bool are_square[PLANE_MAX_PLANES];
     const size_t n_own = *n;
     plane_pixels_count(maps, views, n_own, counts);
     for (size_t i = n_lost; i-- > 0 && *n < PLANE_MAX_PLANES;) {
         planes[*n] = lost[i];
         if (!plane_square_mark(planes, *n + 1, counts, n_own, are_square)) return SPLAT_OK;
-        is_square = are_square[*n];
-        *n += is_square && !is_there(&lost[i], planes, *n);
+        *n += are_square[*n] && !is_there(&lost[i], planes, *n);
     }
     return *n > n_own ? exchange(maps, views, planes, n_own, *n, are_square, threads, error) : SPLAT_OK;
 }

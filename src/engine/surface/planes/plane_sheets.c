@@ -150,6 +150,7 @@ static size_t take_line(const sheets *s, size_t plane, size_t n)
     return n_left;
 }
 
+/* True if nearly all seeds lie on two lines, or there are none. */
 static bool is_sheet(const sheets *s, size_t plane)
 {
     const size_t n = collect(s, plane);
