@@ -30,16 +30,6 @@ typedef struct collector {
     found *found; /* [maps->n] */
 } collector;
 
-/* True if a place lies in the rectangle of a plane's seeds. */
-static bool is_inside(const plane_global *plane, const float position[3])
-{
-    for (int a = 0; a < 2; a++) {
-        const double u = plane_along_axis(&plane->fit, a, position, 0);
-        if (!(u > plane->low[a] && u < plane->high[a])) return false;
-    }
-    return true;
-}
-
 /* The plane that a textured pixel lies on; SIZE_MAX: none. */
 static size_t plane_of_pixel(const collector *c, const splat_view_map *map, size_t pixel, const plane_anchor *at)
 {
@@ -53,7 +43,7 @@ static size_t plane_of_pixel(const collector *c, const splat_view_map *map, size
         double cosine = 0;
         for (int k = 0; k < 3; k++) cosine += fit->normal[k] * (double)normal[k];
         if (!(off < best) || cosine < LEAST_COSINE || !plane_faces(&map->camera, fit) ||
-            !is_inside(&c->planes[i], at->position))
+            !plane_is_inside(&c->planes[i], at->position))
             continue;
         best = off;
         plane = i;

@@ -176,10 +176,29 @@ struct plane_global {
     size_t first_cell;      /* among the cells of all planes */
 };
 
+/* True if a place lies in the rectangle of a plane's seeds. */
+static inline bool plane_is_inside(const plane_global *plane, const float position[3])
+{
+    for (int a = 0; a < 2; a++) {
+        const double u = plane_along_axis(&plane->fit, a, position, 0);
+        if (!(u > plane->low[a] && u < plane->high[a])) return false;
+    }
+    return true;
+}
+
 /* True if the camera is in front of the plane. */
 static inline bool plane_faces(const splat_camera *c, const plane_fit *fit)
 {
     return plane_distance(fit, c->center) > 0;
+}
+
+/* The squared distance of a place from the line through `from` along a vector of length 1. */
+static inline double plane_off_line(const float place[3], const float from[3], const double along[3])
+{
+    double d[3];
+    for (int k = 0; k < 3; k++) d[k] = (double)place[k] - (double)from[k];
+    const double dot = splat_dot3(d, along);
+    return splat_dot3(d, d) - dot * dot;
 }
 
 /* True if two planes that meet in a place are the same plane, so that their line gives no information about a third

@@ -158,13 +158,8 @@ static void take(pool *p, uint32_t segment, plane_ransac *r)
 
 static bool is_near_line(const plane_seed *s, const float a[3], const double along[3])
 {
-    double d[3], dot = 0, square = 0, tolerance = LINE_TOLERANCE * (double)s->depth;
-    for (int k = 0; k < 3; k++) {
-        d[k] = (double)s->position[k] - (double)a[k];
-        dot += d[k] * along[k];
-        square += d[k] * d[k];
-    }
-    return square - dot * dot < tolerance * tolerance;
+    const double tolerance = LINE_TOLERANCE * (double)s->depth;
+    return plane_off_line(s->position, a, along) < tolerance * tolerance;
 }
 
 /* True if the seeds determine the slope of the plane: several views have seeds, and away from the line with the most

@@ -8,7 +8,6 @@
 #include "surface/planes/plane_square.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define LEAST_PIXELS 0.01 /* of a photo, in all views */
 #define SAME 2.0          /* degrees, and */
@@ -78,13 +77,13 @@ splat_status plane_recall(const splat_view_maps *maps, const plane_view *views, 
                           const plane_global *lost, size_t n_lost, int threads, splat_error *error)
 {
     uint64_t counts[PLANE_MAX_PLANES];
-    bool are_square[PLANE_MAX_PLANES];
+    bool own[PLANE_MAX_PLANES], others[PLANE_MAX_LOST]; /* that are square */
     const size_t n_own = *n;
     plane_pixels_count(maps, views, n_own, counts);
-    for (size_t i = n_lost; i-- > 0 && *n < PLANE_MAX_PLANES;) {
-        planes[*n] = lost[i];
-        if (!plane_square_mark(planes, *n + 1, counts, n_own, are_square)) return SPLAT_OK;
-        *n += are_square[*n] && !is_there(&lost[i], planes, *n);
-    }
-    return *n > n_own ? exchange(maps, views, planes, n_own, *n, are_square, threads, error) : SPLAT_OK;
+    if (!plane_square_mark(planes, n_own, counts, planes, n_own, own) ||
+        !plane_square_mark(planes, n_own, counts, lost, n_lost, others))
+        return SPLAT_OK;
+    for (size_t i = n_lost; i-- > 0 && *n < PLANE_MAX_PLANES;)
+        if (others[i] && !is_there(&lost[i], planes, *n)) planes[(*n)++] = lost[i];
+    return *n > n_own ? exchange(maps, views, planes, n_own, *n, own, threads, error) : SPLAT_OK;
 }

@@ -4,8 +4,6 @@
 
 #include "surface/planes/plane_parts.h"
 
-#define PLANE_MAX_LOST (3 * PLANE_MAX_PLANES)
-
 /* Appends to lost[PLANE_MAX_LOST] the planes that pixels have. */
 void plane_recall_note(const splat_view_maps *maps, const plane_view *views, const plane_global *planes, size_t n,
                        plane_global *lost, size_t *n_lost);

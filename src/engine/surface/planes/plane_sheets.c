@@ -27,18 +27,10 @@ typedef struct sheets {
     size_t n;
     uint64_t seed;
     uint64_t *counts; /* [n] pixels */
-    uint64_t *hidden; /* [n][n] pixels of a plane behind which another one is */
+    uint64_t *hidden; /* [n][n] pixels of a sheet behind which another plane is */
+    bool are_sheets[PLANE_MAX_PLANES];
     const plane_seed **left; /* [all seeds] of one plane that no line has */
 } sheets;
-
-static bool is_in(const plane_global *plane, const float place[3])
-{
-    for (int a = 0; a < 2; a++) {
-        const double u = plane_along_axis(&plane->fit, a, place, 0);
-        if (u < plane->low[a] || u > plane->high[a]) return false;
-    }
-    return true;
-}
 
 /* Adds the pixels of a view. hidden: [n][n] */
 static void look(const sheets *s, size_t number, uint64_t *hidden)
@@ -48,7 +40,7 @@ static void look(const sheets *s, size_t number, uint64_t *hidden)
     const size_t width = (size_t)camera->width;
     for (size_t p = 0; p < splat_camera_pixels(camera); p += STRIDE) {
         const int plane = plane_of_label(view, view->labels[p]);
-        const float z = plane < 0 ? INFINITY : plane_depth(camera, &s->planes[plane].fit, p);
+        const float z = plane < 0 || !s->are_sheets[plane] ? INFINITY : plane_depth(camera, &s->planes[plane].fit, p);
         if (!(z < INFINITY)) continue;
         const float x = (float)(p % width) + 0.5f, y = (float)(p / width) + 0.5f;
         for (size_t k = 0; k < s->n; k++) {
@@ -59,7 +51,7 @@ static void look(const sheets *s, size_t number, uint64_t *hidden)
             const float behind = plane_depth(camera, fit, p);
             if (!(behind > z && behind < GAP * z)) continue;
             splat_camera_unproject(camera, x, y, behind, place);
-            if (is_in(&s->planes[k], place)) hidden[(size_t)plane * s->n + k] += STRIDE;
+            if (plane_is_inside(&s->planes[k], place)) hidden[(size_t)plane * s->n + k] += STRIDE;
         }
     }
 }
@@ -107,14 +99,8 @@ typedef struct line {
 
 static bool is_on(const line *l, const plane_seed *seed)
 {
-    double dot = 0, square = 0;
     const double most = LINE_NEAR * (double)seed->depth;
-    for (int k = 0; k < 3; k++) {
-        const double d = (double)seed->position[k] - (double)l->from[k];
-        dot += d * l->along[k];
-        square += d * d;
-    }
-    return square - dot * dot < most * most;
+    return plane_off_line(seed->position, l->from, l->along) < most * most;
 }
 
 static bool line_through(const plane_seed *a, const plane_seed *b, line *l)
@@ -157,23 +143,27 @@ static bool is_sheet(const sheets *s, size_t plane)
     return (double)take_line(s, plane, take_line(s, plane, n)) <= (1 - LINE_PART) * (double)n;
 }
 
-/* The larger plane that each sheet hides or NOWHERE, in becomes[n]; of other planes themselves. Returns how many sheets
- * there are. */
-static size_t find(const sheets *s, const bool *are_square, uint16_t *becomes)
+/* Marks the sheets; false: there are none. */
+static bool mark(sheets *s, const bool *are_square)
 {
-    size_t n_found = 0;
+    bool any = false;
+    for (size_t i = 0; i < s->n; i++) any |= s->are_sheets[i] = !are_square[i] && is_sheet(s, i);
+    return any;
+}
+
+/* The larger plane that each sheet hides or NOWHERE, in becomes[n]; of other planes themselves. */
+static void find(const sheets *s, uint16_t *becomes)
+{
     for (size_t i = 0; i < s->n; i++) {
         const uint64_t *hidden = s->hidden + i * s->n;
         size_t most = 0;
         becomes[i] = (uint16_t)i;
-        if (are_square[i] || !is_sheet(s, i)) continue;
+        if (!s->are_sheets[i]) continue;
         for (size_t k = 0; k < s->n; k++)
             if (hidden[k] > hidden[most]) most = k;
         const bool is_before = hidden[most] && (double)hidden[most] >= LEAST_HIDDEN * (double)s->counts[i];
         becomes[i] = is_before ? (uint16_t)most : NOWHERE;
-        n_found++;
     }
-    return n_found;
 }
 
 /* Follows a plane to the end: a larger one may be a sheet, too. */
@@ -251,9 +241,10 @@ splat_status plane_sheets_remove(const splat_view_maps *maps, plane_view *views,
     s.left = malloc((n_seeds + 1) * sizeof *s.left);
     bool ok = s.counts && s.hidden && s.left;
     if (ok) plane_pixels_count(maps, views, *n, s.counts);
-    if (ok && plane_square_mark(planes, *n, s.counts, *n, are_square)) {
+    if (ok && plane_square_mark(planes, *n, s.counts, planes, *n, are_square) && mark(&s, are_square)) {
         ok = look_all(&s, threads);
-        if (ok && find(&s, are_square, becomes)) ok = remove_all(&s, becomes, n);
+        if (ok) find(&s, becomes);
+        ok = ok && remove_all(&s, becomes, n);
     }
     free(s.counts);
     free(s.hidden);

@@ -18,7 +18,8 @@
 #define PLANE_ANCHOR_BYTES 40u      /* a place on a plane, found and kept */
 #define PLANE_VIEW_ANCHORS 16384u   /* most places of a view on planes, about */
 #define PLANE_RIM_SUMS_BYTES (104u * PLANE_MAX_PLANES) /* of a view's rims */
-#define PLANE_LOST_BYTES (3u * 208u * PLANE_MAX_PLANES) /* of planes of earlier rounds */
+#define PLANE_MAX_LOST (3 * PLANE_MAX_PLANES) /* most planes of earlier rounds */
+#define PLANE_LOST_BYTES (208u * PLANE_MAX_LOST)
 #define PLANE_REFINE_BYTES (128u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
 /* At most, for maps with n_pixels in all and `largest` in one: labels, and seeds, of which rims have two for 30 pixels
