@@ -3,10 +3,11 @@
 #include "surface/planes/plane_choose.h"
 #include "surface/planes/plane_known.h"
 #include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_seen.h"
 #include "surface/planes/plane_segments.h"
 
-enum { WIDTH = 96, HEIGHT = 80, N_VIEWS = 5, BORDER = 4 };
-static const float far = 5, near = 4.7f;
+enum { WIDTH = 96, HEIGHT = 80, N_VIEWS = 5, OWN = 2, BORDER = 4 };
+static const float far = 5, near = 4.7f, hovering = 2.8f;
 
 /* Photos of a plain wall at z = 5, of one segment; some of it may stand at z = 4.7. */
 typedef struct wall {
@@ -16,10 +17,12 @@ typedef struct wall {
     plane_shade shade;
 } wall;
 
+static size_t n_edges = 3; /* the middle begins and ends such a part of the picture from its sides */
+
 static bool is_middle(size_t pixel)
 {
-    const size_t x = pixel % WIDTH, y = pixel / WIDTH;
-    return x >= WIDTH / 3 && x < 2 * WIDTH / 3 && y >= HEIGHT / 3 && y < 2 * HEIGHT / 3;
+    const size_t x = pixel % WIDTH, y = pixel / WIDTH, side = WIDTH / n_edges, above = HEIGHT / n_edges;
+    return x >= side && x < WIDTH - side && y >= above && y < HEIGHT - above;
 }
 
 /* The depth that the splat has in the middle of a view, and around it. is_shaped: photos show a middle at z = 4.7. */
@@ -64,11 +67,13 @@ static void make_view(wall *w, int v, float middle, float around, bool is_shaped
     assert_int_equal(plane_smooth_make(c, view, 0, box, &view->surfaces[0].smooth, &error), SPLAT_OK);
     const size_t n = (view->surfaces[0].smooth.width - 1) * (view->surfaces[0].smooth.height - 1);
     view->surfaces[0].choices = malloc(n * sizeof *view->surfaces[0].choices);
-    for (size_t i = 0; i < n; i++) view->surfaces[0].choices[i] = PLANE_CHOICE_SPLAT;
+    view->surfaces[0].first = malloc(n * sizeof *view->surfaces[0].first);
+    for (size_t i = 0; i < n; i++) view->surfaces[0].choices[i] = view->surfaces[0].first[i] = PLANE_CHOICE_SPLAT;
     free(rgb);
 }
 
-static void make(wall *w, float middle, float around, bool is_shaped)
+/* middles: [N_VIEWS] */
+static void make(wall *w, const float *middles, float around, bool is_shaped)
 {
     splat_camera cameras[N_VIEWS];
     splat_error error;
@@ -80,33 +85,50 @@ static void make(wall *w, float middle, float around, bool is_shaped)
         memcpy(cameras[v].rotation, identity, sizeof identity);
     }
     assert_int_equal(splat_view_maps_init(&w->maps, N_VIEWS, cameras, &error), SPLAT_OK);
-    for (int v = 0; v < N_VIEWS; v++) make_view(w, v, middle, around, is_shaped);
+    for (int v = 0; v < N_VIEWS; v++) make_view(w, v, middles[v], around, is_shaped);
     w->plane = (plane_global){.fit = {.normal = {0, 0, -1}, .offset = -5, .centroid = {0, 0, 5},
                                       .axes = {{1, 0, 0}, {0, 1, 0}}},
                               .low = {-5, -5}, .high = {5, 5}, .n_views = N_VIEWS, .cell = 1, .n_cells = {10, 10}};
     w->shade = (plane_shade){&w->maps, w->views};
 }
 
-/* The parts of a view's pixels that take the plane, of the middle and of all others; arguments: of make_view. */
-static void choose(float middle, float around, bool is_shaped, double part[2])
+static void release(wall *w)
+{
+    for (int v = 0; v < N_VIEWS; v++) plane_view_free(&w->views[v]);
+    splat_view_maps_free(&w->maps);
+}
+
+/* The parts of a view's pixels that take the plane, of the middle and of all others. middles: [N_VIEWS];
+ * is_asked: the view asks the others. */
+static void choose_among(const float *middles, float around, bool is_shaped, bool is_asked, double part[2])
 {
     const plane_rounds rounds = {.n = 0};
     size_t n[2] = {0}, n_plane[2] = {0};
     splat_error error;
     wall w;
-    make(&w, middle, around, is_shaped);
-    assert_int_equal(plane_known_choose(&w.shade, &w.plane, 1, &rounds, 0.1f, 2, &error), SPLAT_OK);
+    plane_seen seen;
+    make(&w, middles, around, is_shaped);
+    assert_int_equal(plane_seen_take(&w.shade, &w.plane, 1, &seen, &error), SPLAT_OK);
+    assert_int_equal(plane_known_choose(&w.shade, &w.plane, 1, &rounds, is_asked ? &seen : NULL, 0.1f, OWN, &error),
+                     SPLAT_OK);
+    plane_seen_free(&seen);
     for (size_t p = 0; p < WIDTH * HEIGHT; p++) {
         plane_slant slant;
         uint16_t plane = 1;
-        const int choice = plane_choice_at(&w.maps.views[2].camera, &w.views[2], p, &slant, &plane);
+        const int choice = plane_choice_at(&w.maps.views[OWN].camera, &w.views[OWN], p, &slant, &plane);
         n[!is_middle(p)]++;
         n_plane[!is_middle(p)] += choice < PLANE_CHOICE_KEEP && plane == 0;
     }
     for (int k = 0; k < 2; k++) part[k] = (double)n_plane[k] / (double)n[k];
     print_message("on the plane: %.3f of the middle, %.3f around it\n", part[0], part[1]);
-    for (int v = 0; v < N_VIEWS; v++) plane_view_free(&w.views[v]);
-    splat_view_maps_free(&w.maps);
+    release(&w);
+}
+
+/* The same where all views have the same depth, and are not asked. */
+static void choose(float middle, float around, bool is_shaped, double part[2])
+{
+    const float middles[N_VIEWS] = {middle, middle, middle, middle, middle};
+    choose_among(middles, around, is_shaped, false, part);
 }
 
 static void a_boulder_of_the_splat_becomes_the_wall(void **state)
@@ -134,12 +156,67 @@ static void what_the_photos_show_before_the_wall_stays(void **state)
     assert_true(part[0] < 0.2 && part[1] > 0.8);
 }
 
+/* No cell moves by two fifths of its depth, unless others look through what it has at what is there. */
+static void what_others_look_through_becomes_the_wall(void **state)
+{
+    const float middles[N_VIEWS] = {far, far, hovering, far, far};
+    double part[2];
+    (void)state;
+    choose_among(middles, far, false, false, part);
+    assert_true(part[0] < 0.1); /* cells at its border */
+    choose_among(middles, far, false, true, part);
+    assert_true(part[0] == 1 && part[1] == 1);
+}
+
+static void a_box_that_others_see_stays_before_the_wall(void **state)
+{
+    const float middles[N_VIEWS] = {near, near, near, near, near};
+    double part[2];
+    (void)state;
+    choose_among(middles, near, false, true, part);
+    assert_true(part[0] == 0 && part[1] == 0);
+}
+
+/* Each view has something else in the middle. Nobody sees the wall there, so it takes nothing from so far. */
+static void what_nobody_sees_takes_nothing(void **state)
+{
+    const float middles[N_VIEWS] = {2, 2.3f, hovering, 3.5f, 3.9f};
+    double part[2];
+    (void)state;
+    n_edges = 6; /* as large a middle as hides the wall from all views */
+    choose_among(middles, far, false, true, part);
+    n_edges = 3;
+    assert_true(part[0] < 0.7 && part[1] > 0.9); /* some cells next to its border are seen */
+}
+
+static void others_speak_for_what_they_look_at(void **state)
+{
+    const float at[3] = {0, 0, 5}, before[3] = {0, 0, 3}, behind[3] = {0, 0, 8};
+    splat_error error;
+    plane_seen seen;
+    wall w;
+    (void)state;
+    const float middles[N_VIEWS] = {far, far, far, far, far};
+    make(&w, middles, far, false);
+    assert_int_equal(plane_seen_take(&w.shade, &w.plane, 2, &seen, &error), SPLAT_OK);
+    const float p = 0.05f * N_VIEWS;
+    assert_float_equal(plane_seen_against(&seen, OWN, at), p / (N_VIEWS - 1 + p), 1e-6f);
+    assert_float_equal(plane_seen_against(&seen, OWN, before), 1, 1e-6f);
+    assert_float_equal(plane_seen_against(&seen, OWN, behind), 1, 1e-6f);
+    plane_seen_free(&seen);
+    release(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_boulder_of_the_splat_becomes_the_wall),
         cmocka_unit_test(a_box_of_one_colour_stays_before_the_wall),
         cmocka_unit_test(what_the_photos_show_before_the_wall_stays),
+        cmocka_unit_test(what_others_look_through_becomes_the_wall),
+        cmocka_unit_test(a_box_that_others_see_stays_before_the_wall),
+        cmocka_unit_test(what_nobody_sees_takes_nothing),
+        cmocka_unit_test(others_speak_for_what_they_look_at),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

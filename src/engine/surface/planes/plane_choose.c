@@ -235,13 +235,6 @@ static bool is_raw_wrong(const plane_chooser *o)
     return 2 * n_like < n;
 }
 
-static bool has_off(const plane_chooser *o)
-{
-    for (size_t i = 0; i < o->n_cells; i++)
-        if (o->cells[i].is_off) return true;
-    return false;
-}
-
 /* Residuals of all hypotheses at the cells, after the smooth surface is known. */
 static void ask_all(plane_chooser *o)
 {
@@ -270,17 +263,18 @@ static splat_status choose_all(plane_chooser *o, plane_surface *surface, splat_e
     if (is_fitted) {
         add_candidates(o);
         ask_all(o);
-    } else if (!has_off(o)) {
-        return SPLAT_OK;
     }
     surface->choices = malloc((o->n_cells + 1) * sizeof *surface->choices);
-    if (!surface->choices) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells", o->n_cells);
+    surface->first = malloc((o->n_cells + 1) * sizeof *surface->first);
+    if (!surface->choices || !surface->first)
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells", o->n_cells);
     for (size_t i = 0; i < o->n_cells; i++) {
         const plane_follow_cell *own = &o->cells[i];
         int choice = own->is_off ? PLANE_CHOICE_SPLAT : PLANE_CHOICE_KEEP;
         if (is_fitted && own->pixel != UINT32_MAX) choice = choose(o, i);
         surface->choices[i] = (uint16_t)choice;
     }
+    memcpy(surface->first, surface->choices, o->n_cells * sizeof *surface->first);
     memcpy(surface->planes, o->candidates, sizeof surface->planes);
     surface->smooth = o->smooth;
     o->smooth.q = NULL;
@@ -348,9 +342,20 @@ void plane_surfaces_free(plane_view *view)
     for (uint32_t i = 0; view->surfaces && i < view->n_segments; i++) {
         plane_smooth_free(&view->surfaces[i].smooth);
         free(view->surfaces[i].choices);
+        free(view->surfaces[i].first);
     }
     free(view->surfaces);
     view->surfaces = NULL;
+}
+
+/* The choice of a pixel's cell. */
+static int choice_of(const plane_surface *surface, const splat_camera *camera, size_t pixel)
+{
+    const plane_smooth *s = &surface->smooth;
+    if (!surface->choices) return PLANE_CHOICE_KEEP;
+    const int x = (int)(pixel % (size_t)camera->width), y = (int)(pixel / (size_t)camera->width);
+    const size_t i = (size_t)((x - s->left) / s->step), j = (size_t)((y - s->top) / s->step);
+    return surface->choices[j * (s->width - 1) + i];
 }
 
 int plane_choice_at(const splat_camera *camera, const plane_view *view, size_t pixel, plane_slant *slant,
@@ -358,10 +363,8 @@ int plane_choice_at(const splat_camera *camera, const plane_view *view, size_t p
 {
     const plane_surface *surface = &view->surfaces[(view->labels[pixel] & PLANE_LABEL_SEGMENT) - 1];
     const plane_smooth *s = &surface->smooth;
-    if (!surface->choices) return PLANE_CHOICE_KEEP;
-    int x = (int)(pixel % (size_t)camera->width), y = (int)(pixel / (size_t)camera->width);
-    size_t i = (size_t)((x - s->left) / s->step), j = (size_t)((y - s->top) / s->step);
-    int choice = surface->choices[j * (s->width - 1) + i];
+    const int x = (int)(pixel % (size_t)camera->width), y = (int)(pixel / (size_t)camera->width);
+    const int choice = choice_of(surface, camera, pixel);
     if (choice >= PLANE_CHOICE_PLANE) {
         *plane = (uint16_t)(choice - PLANE_CHOICE_PLANE);
         return 0;

@@ -23,6 +23,7 @@ enum {
 struct plane_surface {
     plane_smooth smooth;
     uint16_t *choices; /* [smooth.height - 1][smooth.width - 1]; NULL: nothing was asked */
+    uint16_t *first;   /* the same, before known surfaces take cells */
     uint16_t planes[PLANE_CANDIDATES];
 };
 

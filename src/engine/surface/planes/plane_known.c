@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define LABELS 10        /* of a segment at most; the first is what cells have */
-#define FAR_OFF 0.2f     /* of the depth: no cell moves farther */
+#define FAR_OFF 0.2f     /* of the depth: no cell moves farther, unless others see what it moves to */
 #define LEAST_PART 0.02f /* of a segment's cells: so many are near to a surface that is considered */
 #define OWN 1.0f         /* cost of what a cell has, which is no surface of the scene */
 #define OUTSIDE 0.7f     /* cost of a place outside of the box of a surface */
@@ -28,6 +28,10 @@
 #define STEP_OFF 0.01f   /* of the depth: a step */
 #define NOT 1e6f         /* cost of what is impossible */
 #define ROUNDS 10        /* of messages */
+#define AGAINST 20.0f    /* cost of a place that no other view looks at */
+#define DOUBTED 0.5f     /* of what other views say: a cell with more may lie anywhere along its ray */
+#define TRUSTED 0.9f     /* of the same: no cell takes a surface where they say more */
+#define ANYWHERE 100.0f  /* of the depth */
 
 typedef struct label {
     size_t number;
@@ -39,6 +43,7 @@ typedef struct chooser {
     const plane_shade *shade;
     const plane_global *planes;
     const plane_rounds *rounds;
+    const plane_seen *seen; /* NULL: nothing is known of other views */
     plane_surface *surface;
     size_t n_planes;
     uint32_t number, segment, columns, rows, n; /* n: cells */
@@ -46,10 +51,10 @@ typedef struct chooser {
     label labels[LABELS];
     uint32_t n_labels;
     plane_site *sites;   /* [n] n_views 0: no pixel of the segment */
-    bool *is_fixed;      /* [n] has a plane */
     plane_slant *slants; /* [LABELS][n] q 0: not there */
     float *residuals;    /* [LABELS][n] */
     float *costs;        /* [LABELS][n] */
+    float *against;      /* [n] plane_seen_against of what a cell has */
     uint8_t *sheets;     /* [LABELS][n] */
     float *messages;     /* [5][n][LABELS] from the left, right, upper and lower neighbour; last: work */
 } chooser;
@@ -72,6 +77,16 @@ static bool pixel_of(const chooser *o, uint32_t cell, plane_site *site)
     return false;
 }
 
+/* Asks how much the other views speak against a place of a cell; 0 without them. */
+static float against(const chooser *o, uint32_t cell, const plane_slant *slant)
+{
+    float position[3];
+    if (!o->seen) return 0;
+    splat_camera_unproject(&o->shade->maps->views[o->number].camera, o->sites[cell].x, o->sites[cell].y, 1 / slant->q,
+                           position);
+    return plane_seen_against(o->seen, o->number, position);
+}
+
 static float ask(const chooser *o, uint32_t cell, const plane_slant *slant)
 {
     plane_site site = o->sites[cell];
@@ -79,50 +94,61 @@ static float ask(const chooser *o, uint32_t cell, const plane_slant *slant)
     return fminf(plane_shade_residual(o->shade, &site, slant), 5);
 }
 
-/* Asks the photos about what the cells have. */
-static void ask_own(chooser *o)
+/* Finds the plane, smooth surface or depth of the splat that a cell has. False: none. */
+static bool slant_of(const chooser *o, const plane_site *site, plane_slant *slant)
 {
     const splat_camera *c = &o->shade->maps->views[o->number].camera;
     const plane_view *view = &o->shade->views[o->number];
+    const size_t pixel = (size_t)site->y * (size_t)c->width + (size_t)site->x;
+    const plane_segment *segment = &view->segments[o->segment];
+    uint16_t plane = 0;
+    if (plane_round_slant_now(o->shade, o->number, pixel, slant)) return slant->q > 0;
+    const int choice = plane_choice_at(c, view, pixel, slant, &plane);
+    if (choice > PLANE_CHOICE_KEEP) return false;
+    if (choice == PLANE_CHOICE_KEEP) {
+        const int labelled = plane_of_label(view, view->labels[pixel]);
+        if (labelled < 0 || !plane_segment_has_planes(segment))
+            return plane_shade_slant_of_map(&o->shade->maps->views[o->number], pixel, slant) && slant->q > 0;
+        plane = (uint16_t)labelled;
+    }
+    return plane_shade_slant(c, &o->planes[plane].fit, site->x, site->y, slant);
+}
+
+/* Asks photos and views about what the cells have. */
+static void ask_own(chooser *o)
+{
     for (uint32_t i = 0; i < o->n; i++) {
-        plane_slant slant;
-        uint16_t plane = 0;
         o->slants[i].q = 0;
         o->sites[i].n_views = 0;
         if (!pixel_of(o, i, &o->sites[i])) continue;
-        const plane_site *site = &o->sites[i];
-        const size_t pixel = (size_t)site->y * (size_t)c->width + (size_t)site->x;
-        if (plane_round_slant_now(o->shade, o->number, pixel, &slant) && slant.q > 0) {
-            o->slants[i] = slant;
-            o->residuals[i] = ask(o, i, &slant);
+        if (!slant_of(o, &o->sites[i], &o->slants[i])) {
+            o->slants[i].q = 0;
             continue;
         }
-        const int labelled = plane_of_label(view, view->labels[pixel]);
-        const int choice = plane_choice_at(c, view, pixel, &slant, &plane);
-        if (choice == PLANE_CHOICE_KEEP && labelled >= 0) plane = (uint16_t)labelled;
-        else if (choice >= PLANE_CHOICE_KEEP) continue;
-        o->is_fixed[i] = plane_shade_slant(c, &o->planes[plane].fit, site->x, site->y, &o->slants[i]);
-        if (!o->is_fixed[i]) o->slants[i].q = 0;
+        o->residuals[i] = ask(o, i, &o->slants[i]);
+        o->against[i] = against(o, i, &o->slants[i]);
     }
 }
 
-/* Finds the place where the ray of a cell meets a known surface near to what it has. */
+/* Finds the place where the ray of a cell meets a known surface, near to what the cell has, or anywhere if other views
+ * doubt that. */
 static bool meet(const chooser *o, const label *l, uint32_t cell, plane_slant *slant, uint8_t *sheet)
 {
     const splat_camera *c = &o->shade->maps->views[o->number].camera;
     const plane_site *site = &o->sites[cell];
     const float q = o->slants[cell].q;
+    const float most = o->against[cell] > DOUBTED ? ANYWHERE : FAR_OFF;
     bool is_far = false;
     *sheet = 0;
-    if (!(q > 0) || o->is_fixed[cell]) return false;
+    if (!(q > 0)) return false;
     if (l->is_round) {
-        const bool is_met = plane_round_nearest(c, &o->rounds->all[l->number], site->x, site->y, q, FAR_OFF, false,
+        const bool is_met = plane_round_nearest(c, &o->rounds->all[l->number], site->x, site->y, q, most, false,
                                                 &is_far, slant);
         *sheet = is_met && is_far;
         return is_met;
     }
     return plane_shade_slant(c, &o->planes[l->number].fit, site->x, site->y, slant) &&
-           fabsf(slant->q - q) < FAR_OFF * q;
+           fabsf(slant->q - q) < most * q;
 }
 
 static bool is_outside(const chooser *o, const label *l, uint32_t cell, const plane_slant *slant)
@@ -137,9 +163,9 @@ static bool is_outside(const chooser *o, const label *l, uint32_t cell, const pl
 /* The surfaces that most cells are near to. */
 static void find_labels(chooser *o)
 {
-    uint32_t counts[LABELS] = {0}, n_free = 0;
+    uint32_t counts[LABELS] = {0}, n_all = 0;
     o->n_labels = 1;
-    for (uint32_t i = 0; i < o->n; i++) n_free += o->slants[i].q > 0 && !o->is_fixed[i];
+    for (uint32_t i = 0; i < o->n; i++) n_all += o->slants[i].q > 0;
     for (size_t k = 0; k < o->n_planes + o->rounds->n; k++) {
         const label own = {k < o->n_planes ? k : k - o->n_planes, k >= o->n_planes};
         uint32_t n = 0, at;
@@ -148,7 +174,7 @@ static void find_labels(chooser *o)
             uint8_t sheet;
             n += meet(o, &own, i, &slant, &sheet) && !is_outside(o, &own, i, &slant);
         }
-        if (!n || (float)n < LEAST_PART * (float)n_free) continue;
+        if (!n || (float)n < LEAST_PART * (float)n_all) continue;
         for (at = o->n_labels; at > 1 && counts[at - 1] < n; at--)
             if (at < LABELS) {
                 counts[at] = counts[at - 1];
@@ -193,7 +219,7 @@ static void compare(const chooser *o, uint32_t l, uint32_t cell, float *own, flo
 
 static void find_costs(chooser *o)
 {
-    for (uint32_t i = 0; i < o->n; i++) o->costs[i] = !(o->slants[i].q > 0) ? NOT : o->is_fixed[i] ? 0 : OWN;
+    for (uint32_t i = 0; i < o->n; i++) o->costs[i] = o->slants[i].q > 0 ? OWN + AGAINST * o->against[i] : NOT;
     for (uint32_t l = 1; l < o->n_labels; l++)
         for (uint32_t i = 0; i < o->n; i++) {
             const size_t at = (size_t)l * o->n + i;
@@ -202,8 +228,14 @@ static void find_costs(chooser *o)
             if (!(o->slants[at].q > 0)) continue;
             compare(o, l, i, &own, &now);
             const float cost = (own - now) / (UNIT * now + NOISES * o->noise);
+            const float others = against(o, i, &o->slants[at]);
+            if (others > TRUSTED) {
+                o->slants[at].q = 0; /* not there */
+                continue;
+            }
             o->costs[at] = fminf(fmaxf(cost, -MOST_GAIN), MOST_COST) +
-                           (is_outside(o, &o->labels[l], i, &o->slants[at]) ? OUTSIDE : 0);
+                           (is_outside(o, &o->labels[l], i, &o->slants[at]) ? OUTSIDE : 0) +
+                           AGAINST * others;
         }
 }
 
@@ -358,13 +390,13 @@ static splat_status choose_segment(chooser *o, splat_error *error)
 {
     const size_t n = o->n;
     o->sites = malloc((n + 1) * sizeof *o->sites);
-    o->is_fixed = calloc(n + 1, sizeof *o->is_fixed);
     o->slants = malloc((n * LABELS + 1) * sizeof *o->slants);
     o->residuals = calloc(n * LABELS + 1, sizeof *o->residuals);
     o->costs = malloc((n * LABELS + 1) * sizeof *o->costs);
     o->sheets = malloc(n * LABELS + 1);
+    o->against = calloc(n + 1, sizeof *o->against);
     o->messages = malloc((5 * n * LABELS + 1) * sizeof *o->messages);
-    const bool ok = o->sites && o->is_fixed && o->slants && o->residuals && o->costs && o->sheets && o->messages;
+    const bool ok = o->sites && o->slants && o->residuals && o->costs && o->sheets && o->against && o->messages;
     if (ok) {
         ask_own(o);
         find_labels(o);
@@ -377,27 +409,29 @@ static splat_status choose_segment(chooser *o, splat_error *error)
         }
     }
     free(o->sites);
-    free(o->is_fixed);
     free(o->slants);
     free(o->residuals);
     free(o->costs);
     free(o->sheets);
+    free(o->against);
     free(o->messages);
     return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells of a plain segment", n);
 }
 
 splat_status plane_known_choose(const plane_shade *shade, const plane_global *planes, size_t n_planes,
-                                const plane_rounds *rounds, float noise, uint32_t number, splat_error *error)
+                                const plane_rounds *rounds, const plane_seen *seen, float noise, uint32_t number,
+                                splat_error *error)
 {
     plane_view *view = (plane_view *)&shade->views[number];
     view->rounds = rounds;
     for (uint32_t i = 0; i < view->n_segments; i++) {
         plane_surface *surface = &view->surfaces[i];
         if (!surface->choices) continue;
-        chooser o = {.shade = shade, .planes = planes, .n_planes = n_planes, .rounds = rounds, .surface = surface,
-                     .number = number, .segment = i, .columns = surface->smooth.width - 1,
+        chooser o = {.shade = shade, .planes = planes, .n_planes = n_planes, .rounds = rounds, .seen = seen,
+                     .surface = surface, .number = number, .segment = i, .columns = surface->smooth.width - 1,
                      .rows = surface->smooth.height - 1, .noise = noise};
         o.n = o.columns * o.rows;
+        memcpy(surface->choices, surface->first, o.n * sizeof *surface->first);
         SPLAT_TRY(choose_segment(&o, error));
     }
     return SPLAT_OK;

@@ -32,6 +32,7 @@
 #include <string.h>
 
 #define ROUNDS 3       /* at most, in which planes say more of each other */
+#define SEEN_ROUNDS 3  /* in which views say more of each other */
 #define MOSTLY 0.5     /* of the plain pixels: where so many have a plane, rounds cost little and all are made; else */
 #define LEAST_GAIN 0.005 /* a round that brought a plane to less than this part of them is the last */
 #define STRIDE 4       /* of pixels that vote, both ways: every second one makes the same planes */
@@ -57,6 +58,7 @@ typedef struct finder {
     uint64_t n_textured;    /* pixels with texture that took a plane */
     uint64_t n_smooth;      /* pixels that took a smooth surface */
     uint64_t *taken;        /* [PLANE_MAX_PLANES + 1] pixels that took a plane; last: plain ones */
+    const plane_seen *seen; /* what the views have chosen, while they choose again */
 } finder;
 
 /* ---------------------------------------------------------------- loops over views */
@@ -252,7 +254,23 @@ static splat_status choose_all(finder *f, splat_error *error)
 static splat_status choose_known(finder *f, size_t number, plane_work *work, splat_error *error)
 {
     (void)work;
-    return plane_known_choose(f->shade, f->planes, f->n_planes, &f->rounds, f->noise, (uint32_t)number, error);
+    return plane_known_choose(f->shade, f->planes, f->n_planes, &f->rounds, f->seen, f->noise,
+                              (uint32_t)number, error);
+}
+
+/* The views choose again, knowing what the others have chosen. */
+static splat_status ask_each_other(finder *f, splat_error *error)
+{
+    splat_status status = SPLAT_OK;
+    for (int round = 0; round < SEEN_ROUNDS && status == SPLAT_OK; round++) {
+        plane_seen seen;
+        SPLAT_TRY(plane_seen_take(f->shade, f->planes, f->threads, &seen, error));
+        f->seen = &seen;
+        status = for_views(f, choose_known, error);
+        plane_seen_free(&seen);
+        f->seen = NULL;
+    }
+    return status;
 }
 
 /* Finds round surfaces. Then these and the planes take the cells that they explain. */
@@ -262,7 +280,8 @@ static splat_status look_for_rounds(finder *f, splat_error *error)
     f->shade = &shade;
     SPLAT_TRY(plane_rounds_find(&shade, f->planes, f->n_planes, f->noise, f->options->seed, f->threads, &f->rounds,
                                 error));
-    return for_views(f, choose_known, error);
+    SPLAT_TRY(for_views(f, choose_known, error));
+    return ask_each_other(f, error);
 }
 
 /* ---------------------------------------------------------------- what the first planes say of the others */

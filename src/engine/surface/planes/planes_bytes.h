@@ -23,14 +23,14 @@
 #define PLANE_REFINE_BYTES (128u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
 /* At most, for maps with n_pixels in all and `largest` in one: labels, and seeds, of which rims have two for 30 pixels
- * at most, an edge and their own place; then what a thread needs for a view, the cells that views vote on, refining,
- * and choosing. */
+ * at most, an edge and their own place; depths that others are asked for (plane_seen); then what a thread needs for a
+ * view, the cells that views vote on, refining, and choosing. */
 static inline uint64_t splat_planes_bytes(uint64_t n_views, uint64_t n_pixels, uint64_t largest, int threads)
 {
     uint64_t cells = (uint64_t)PLANE_MAX_PLANES * (PLANE_CELLS + 1) * (PLANE_CELLS + 1);
     uint64_t anchors = n_views * PLANE_ANCHOR_BYTES * (largest < PLANE_VIEW_ANCHORS ? largest : PLANE_VIEW_ANCHORS);
-    return n_pixels * 8 + n_views * (65536 + PLANE_SHADE_BYTES + PLANE_RIM_SUMS_BYTES) + 4 * cells + anchors +
-           PLANE_LOST_BYTES + PLANE_REFINE_BYTES + PLANE_PLACES_BYTES + PLANE_ROUND_BYTES +
+    return n_pixels * 8 + n_pixels / 4 + n_views * (65536 + PLANE_SHADE_BYTES + PLANE_RIM_SUMS_BYTES) + 4 * cells +
+           anchors + PLANE_LOST_BYTES + PLANE_REFINE_BYTES + PLANE_PLACES_BYTES + PLANE_ROUND_BYTES +
            (uint64_t)threads * (largest * PLANE_WORK_PIXEL_BYTES + cells + PLANE_POOL_BYTES + PLANE_CHOOSE_BYTES);
 }
 
