@@ -348,23 +348,15 @@ void plane_surfaces_free(plane_view *view)
     view->surfaces = NULL;
 }
 
-/* The choice of a pixel's cell. */
-static int choice_of(const plane_surface *surface, const splat_camera *camera, size_t pixel)
-{
-    const plane_smooth *s = &surface->smooth;
-    if (!surface->choices) return PLANE_CHOICE_KEEP;
-    const int x = (int)(pixel % (size_t)camera->width), y = (int)(pixel / (size_t)camera->width);
-    const size_t i = (size_t)((x - s->left) / s->step), j = (size_t)((y - s->top) / s->step);
-    return surface->choices[j * (s->width - 1) + i];
-}
-
 int plane_choice_at(const splat_camera *camera, const plane_view *view, size_t pixel, plane_slant *slant,
                     uint16_t *plane)
 {
     const plane_surface *surface = &view->surfaces[(view->labels[pixel] & PLANE_LABEL_SEGMENT) - 1];
     const plane_smooth *s = &surface->smooth;
-    const int x = (int)(pixel % (size_t)camera->width), y = (int)(pixel / (size_t)camera->width);
-    const int choice = choice_of(surface, camera, pixel);
+    if (!surface->choices) return PLANE_CHOICE_KEEP;
+    int x = (int)(pixel % (size_t)camera->width), y = (int)(pixel / (size_t)camera->width);
+    size_t i = (size_t)((x - s->left) / s->step), j = (size_t)((y - s->top) / s->step);
+    int choice = surface->choices[j * (s->width - 1) + i];
     if (choice >= PLANE_CHOICE_PLANE) {
         *plane = (uint16_t)(choice - PLANE_CHOICE_PLANE);
         return 0;

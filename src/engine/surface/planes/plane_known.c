@@ -94,24 +94,13 @@ static float ask(const chooser *o, uint32_t cell, const plane_slant *slant)
     return fminf(plane_shade_residual(o->shade, &site, slant), 5);
 }
 
-/* Finds the plane, smooth surface or depth of the splat that a cell has. False: none. */
+/* The slant of what a cell has. False: it has nothing. */
 static bool slant_of(const chooser *o, const plane_site *site, plane_slant *slant)
 {
     const splat_camera *c = &o->shade->maps->views[o->number].camera;
-    const plane_view *view = &o->shade->views[o->number];
     const size_t pixel = (size_t)site->y * (size_t)c->width + (size_t)site->x;
-    const plane_segment *segment = &view->segments[o->segment];
-    uint16_t plane = 0;
-    if (plane_round_slant_now(o->shade, o->number, pixel, slant)) return slant->q > 0;
-    const int choice = plane_choice_at(c, view, pixel, slant, &plane);
-    if (choice > PLANE_CHOICE_KEEP) return false;
-    if (choice == PLANE_CHOICE_KEEP) {
-        const int labelled = plane_of_label(view, view->labels[pixel]);
-        if (labelled < 0 || !plane_segment_has_planes(segment))
-            return plane_shade_slant_of_map(&o->shade->maps->views[o->number], pixel, slant) && slant->q > 0;
-        plane = (uint16_t)labelled;
-    }
-    return plane_shade_slant(c, &o->planes[plane].fit, site->x, site->y, slant);
+    const int plane = plane_shown(o->shade, o->number, pixel, slant);
+    return plane < 0 ? slant->q > 0 : plane_shade_slant(c, &o->planes[plane].fit, site->x, site->y, slant);
 }
 
 /* Asks photos and views about what the cells have. */

@@ -22,24 +22,31 @@ static size_t columns_of(const splat_camera *c)
     return ((size_t)c->width + STRIDE - 1) / STRIDE;
 }
 
-/* The depth of a pixel; 0: none. */
-static float depth_of(const plane_shade *shade, const plane_global *planes, uint32_t v, size_t pixel)
+int plane_shown(const plane_shade *shade, uint32_t v, size_t pixel, plane_slant *slant)
 {
     const splat_view_map *map = &shade->maps->views[v];
     const plane_view *view = &shade->views[v];
     const uint32_t label = view->labels[pixel];
-    plane_slant slant;
     uint16_t plane = 0;
-    if (!label) return map->depth[pixel];
-    if (plane_round_slant_now(shade, v, pixel, &slant)) return slant.q > 0 ? 1 / slant.q : 0;
-    const int choice = plane_choice_at(&map->camera, view, pixel, &slant, &plane);
-    if (choice == PLANE_CHOICE_KEEP) {
-        const plane_segment *segment = &view->segments[(label & PLANE_LABEL_SEGMENT) - 1];
-        if (!plane_segment_has_planes(segment) || plane_of_label(view, label) < 0) return map->depth[pixel];
-        plane = (uint16_t)plane_of_label(view, label);
-    } else if (choice > PLANE_CHOICE_KEEP) {
-        return 0;
-    }
+    if (plane_round_slant_now(shade, v, pixel, slant)) return -1;
+    const int choice = plane_choice_at(&map->camera, view, pixel, slant, &plane);
+    if (choice < PLANE_CHOICE_KEEP) return plane;
+    slant->q = 0;
+    if (choice > PLANE_CHOICE_KEEP) return -1;
+    if (plane_segment_has_planes(&view->segments[(label & PLANE_LABEL_SEGMENT) - 1]) && label >> PLANE_LABEL_SHIFT)
+        return plane_of_label(view, label);
+    if (!plane_shade_slant_of_map(map, pixel, slant)) slant->q = 0;
+    return -1;
+}
+
+/* The depth of a pixel; 0: none. */
+static float depth_of(const plane_shade *shade, const plane_global *planes, uint32_t v, size_t pixel)
+{
+    const splat_view_map *map = &shade->maps->views[v];
+    plane_slant slant;
+    if (!shade->views[v].labels[pixel]) return map->depth[pixel];
+    const int plane = plane_shown(shade, v, pixel, &slant);
+    if (plane < 0) return slant.q > 0 ? 1 / slant.q : 0;
     const float z = plane_depth(&map->camera, &planes[plane].fit, pixel);
     return z < INFINITY ? z : 0;
 }

@@ -4,6 +4,10 @@
 
 #include "surface/planes/plane_shade.h"
 
+/* Returns the plane that a pixel of a segment shows. -1: a smooth or round surface, or the splat's, which is *slant;
+ * slant->q is 0 if the pixel shows nothing. */
+int plane_shown(const plane_shade *shade, uint32_t view, size_t pixel, plane_slant *slant);
+
 /* Depths of all views on a grid. */
 typedef struct plane_seen {
     const splat_view_maps *maps;
