@@ -177,6 +177,28 @@ static void a_box_that_others_see_stays_before_the_wall(void **state)
     assert_true(part[0] == 0 && part[1] == 0);
 }
 
+/* The others alone make a wall of which each residual is small. */
+static void the_own_photo_may_differ_from_the_others(void **state)
+{
+    const float middles[N_VIEWS] = {far, far, far, far, far};
+    const plane_slant slant = {1 / far, 0, 0};
+    plane_site site = {.view = OWN, .x = 0.5f * WIDTH, .y = 0.5f * HEIGHT};
+    wall w;
+    (void)state;
+    make(&w, middles, far, false);
+    plane_shade_look(&w.shade, &slant, &site);
+    assert_int_equal(site.n_views, N_VIEWS);
+    assert_float_equal(plane_shade_own_off(&w.shade, &site, &slant), 0, 1e-3f);
+    plane_view *own = &w.views[OWN];
+    const size_t n = (size_t)own->shade_width * (size_t)own->shade_height;
+    for (size_t i = 0; i < n; i++) own->shade[i] = (uint16_t)(own->shade[i] + 10 * PLANE_SHADE_LEVEL);
+    assert_float_equal(plane_shade_own_off(&w.shade, &site, &slant), 10, 1e-2f);
+    assert_float_equal(plane_shade_residual(&w.shade, &site, &slant), 0, 1e-2f);
+    site.n_views = 1;
+    assert_float_equal(plane_shade_own_off(&w.shade, &site, &slant), 0, 0);
+    release(&w);
+}
+
 /* Each view has something else in the middle. Nobody sees the wall there, so it takes nothing from so far. */
 static void what_nobody_sees_takes_nothing(void **state)
 {
@@ -215,6 +237,7 @@ int main(void)
         cmocka_unit_test(what_the_photos_show_before_the_wall_stays),
         cmocka_unit_test(what_others_look_through_becomes_the_wall),
         cmocka_unit_test(a_box_that_others_see_stays_before_the_wall),
+        cmocka_unit_test(the_own_photo_may_differ_from_the_others),
         cmocka_unit_test(what_nobody_sees_takes_nothing),
         cmocka_unit_test(others_speak_for_what_they_look_at),
     };

@@ -20,6 +20,7 @@
 #define NEAR 0.04f           /* of the depth: a plane of the scene that a segment may show lies so near to */
 #define NEAR_PART 0.15       /* this part of the segment's smooth surface, */
 #define CLOSE 0.015f         /* and so near at a place that shows it */
+#define OFF 5.0f             /* noises that a photo may differ from the others at a place of its own */
 
 /* ---------------------------------------------------------------- cells */
 
@@ -51,7 +52,8 @@ static void make_cells(plane_chooser *o, const int box[4])
 static float residual(const plane_chooser *o, plane_follow_cell *own, const plane_slant *slant)
 {
     plane_shade_look(o->shade, slant, &own->site);
-    return plane_shade_residual(o->shade, &own->site, slant);
+    const float spread = plane_shade_residual(o->shade, &own->site, slant);
+    return spread + fmaxf(plane_shade_own_off(o->shade, &own->site, slant) - OFF * (o->noise + spread), 0);
 }
 
 /* True if a hypothesis of a plane lies in its rectangle, or is what the place is labelled with. */

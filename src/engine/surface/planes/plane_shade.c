@@ -244,6 +244,21 @@ float plane_shade_residual(const plane_shade *shade, const plane_site *site, con
     return n_samples >= LEAST_SAMPLES ? sum / (float)n_samples : INFINITY;
 }
 
+float plane_shade_own_off(const plane_shade *shade, const plane_site *site, const plane_slant *slant)
+{
+    float place[3], values[PLANE_SHADE_VIEWS];
+    uint32_t n = 0;
+    splat_camera_unproject(&shade->maps->views[site->view].camera, site->x, site->y, 1 / slant->q, place);
+    for (uint32_t k = 1; k < site->n_views; k++) {
+        const uint32_t v = site->views[k];
+        float image[3];
+        if (!splat_camera_project(&shade->maps->views[v].camera, place, image)) continue;
+        values[n++] = plane_levels_at(&shade->views[v], 0, image[0], image[1]);
+    }
+    const float own = plane_levels_at(&shade->views[site->view], 0, site->x, site->y);
+    return n ? fabsf(own - plane_shade_median(values, n)) : 0;
+}
+
 void plane_shade_residuals_along(const plane_shade *shade, uint32_t view, float x, float y, const float *q, uint32_t n,
                                  float *residuals)
 {

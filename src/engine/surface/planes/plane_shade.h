@@ -40,8 +40,10 @@ void plane_shade_look(const plane_shade *shade, const plane_slant *slant, plane_
 /* Mean deviation of the views from their median, in levels of 255, over the window of the site that lies in its
  * segment; INFINITY: too few views or samples say something. */
 float plane_shade_residual(const plane_shade *shade, const plane_site *site, const plane_slant *slant);
-/* The same of single places along the ray through (x, y), whatever way they face. q: n <= PLANE_LEVELS_PLACES inverse
- * depths. */
+/* How far the site's own view is from the median of the others at its place, in levels; 0: there are no others. */
+float plane_shade_own_off(const plane_shade *shade, const plane_site *site, const plane_slant *slant);
+/* plane_shade_residual of single places along the ray through (x, y), whatever way they face. q: n <=
+ * PLANE_LEVELS_PLACES inverse depths. */
 void plane_shade_residuals_along(const plane_shade *shade, uint32_t view, float x, float y, const float *q, uint32_t n,
                                  float *residuals);
 /* Logarithms of the levels of the site's views at its place, as the photos have them, where no channel is black or
