@@ -177,6 +177,18 @@ static void a_box_that_others_see_stays_before_the_wall(void **state)
     assert_true(part[0] == 0 && part[1] == 0);
 }
 
+/* One view sees the wall behind the box, next to it, as the plane goes on there. */
+static void a_view_does_not_look_through_what_others_see(void **state)
+{
+    const float middles[N_VIEWS] = {near, near, near, near, far};
+    double part[2];
+    (void)state;
+    n_edges = 6;
+    choose_among(middles, far, false, true, part);
+    n_edges = 3;
+    assert_true(part[0] < 0.5 && part[1] > 0.9); /* next to its border others see the wall */
+}
+
 /* The others alone make a wall of which each residual is small. */
 static void the_own_photo_may_differ_from_the_others(void **state)
 {
@@ -237,6 +249,7 @@ int main(void)
         cmocka_unit_test(what_the_photos_show_before_the_wall_stays),
         cmocka_unit_test(what_others_look_through_becomes_the_wall),
         cmocka_unit_test(a_box_that_others_see_stays_before_the_wall),
+        cmocka_unit_test(a_view_does_not_look_through_what_others_see),
         cmocka_unit_test(the_own_photo_may_differ_from_the_others),
         cmocka_unit_test(what_nobody_sees_takes_nothing),
         cmocka_unit_test(others_speak_for_what_they_look_at),

@@ -57,11 +57,11 @@ static void rays_meet_both_sheets(void **state)
         boxed.low[k] = -10;
         boxed.high[k] = 10;
     }
-    assert_true(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 4.4f, 0.2f, true, &is_far, &slant) && is_far);
-    assert_true(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 3.4f, 0.2f, true, &is_far, &slant) && !is_far);
-    assert_false(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 8.0f, 0.2f, true, &is_far, &slant));
+    assert_true(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 4.4f, 0.2f, &is_far, &slant) && is_far);
+    assert_true(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 3.4f, 0.2f, &is_far, &slant) && !is_far);
+    assert_false(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 8.0f, 0.2f, &is_far, &slant));
     boxed.high[0] = 1; /* the far sheet is outside */
-    assert_false(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 4.6f, 0.1f, true, &is_far, &slant));
+    assert_false(plane_round_nearest(&camera, &boxed, 50, 50, 1 / 4.6f, 0.1f, &is_far, &slant));
 }
 
 static void fixed_ones_move_less(void **state)

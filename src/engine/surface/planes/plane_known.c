@@ -28,14 +28,16 @@
 #define STEP_OFF 0.01f   /* of the depth: a step */
 #define NOT 1e6f         /* cost of what is impossible */
 #define ROUNDS 10        /* of messages */
-#define AGAINST 20.0f    /* cost of a place that no other view looks at */
+#define AGAINST 20.0f    /* cost of a place that no other view looks at, or of looking through one that all look at */
+#define THROUGH 1.05f    /* times the depth: a cell looks through what is so much nearer */
 #define DOUBTED 0.5f     /* of what other views say: a cell with more may lie anywhere along its ray */
 #define TRUSTED 0.9f     /* of the same: no cell takes a surface where they say more */
 #define ANYWHERE 100.0f  /* of the depth */
 
+/* A plane, or a sheet of a round surface. */
 typedef struct label {
     size_t number;
-    bool is_round;
+    bool is_round, is_far;
 } label;
 
 /* A segment of a view. */
@@ -55,7 +57,6 @@ typedef struct chooser {
     float *residuals;    /* [LABELS][n] */
     float *costs;        /* [LABELS][n] */
     float *against;      /* [n] plane_seen_against of what a cell has */
-    uint8_t *sheets;     /* [LABELS][n] */
     float *messages;     /* [5][n][LABELS] from the left, right, upper and lower neighbour; last: work */
 } chooser;
 
@@ -121,23 +122,17 @@ static void ask_own(chooser *o)
 
 /* Finds the place where the ray of a cell meets a known surface, near to what the cell has, or anywhere if other views
  * doubt that. */
-static bool meet(const chooser *o, const label *l, uint32_t cell, plane_slant *slant, uint8_t *sheet)
+static bool meet(const chooser *o, const label *l, uint32_t cell, plane_slant *slant)
 {
     const splat_camera *c = &o->shade->maps->views[o->number].camera;
     const plane_site *site = &o->sites[cell];
     const float q = o->slants[cell].q;
     const float most = o->against[cell] > DOUBTED ? ANYWHERE : FAR_OFF;
-    bool is_far = false;
-    *sheet = 0;
     if (!(q > 0)) return false;
-    if (l->is_round) {
-        const bool is_met = plane_round_nearest(c, &o->rounds->all[l->number], site->x, site->y, q, most, false,
-                                                &is_far, slant);
-        *sheet = is_met && is_far;
-        return is_met;
-    }
-    return plane_shade_slant(c, &o->planes[l->number].fit, site->x, site->y, slant) &&
-           fabsf(slant->q - q) < most * q;
+    const bool is_met = l->is_round
+                            ? plane_round_slant(c, &o->rounds->all[l->number], site->x, site->y, l->is_far, slant)
+                            : plane_shade_slant(c, &o->planes[l->number].fit, site->x, site->y, slant);
+    return is_met && fabsf(slant->q - q) < most * q;
 }
 
 static bool is_outside(const chooser *o, const label *l, uint32_t cell, const plane_slant *slant)
@@ -155,13 +150,13 @@ static void find_labels(chooser *o)
     uint32_t counts[LABELS] = {0}, n_all = 0;
     o->n_labels = 1;
     for (uint32_t i = 0; i < o->n; i++) n_all += o->slants[i].q > 0;
-    for (size_t k = 0; k < o->n_planes + o->rounds->n; k++) {
-        const label own = {k < o->n_planes ? k : k - o->n_planes, k >= o->n_planes};
+    for (size_t k = 0; k < o->n_planes + 2 * o->rounds->n; k++) {
+        const size_t sheet = k < o->n_planes ? 0 : k - o->n_planes;
+        const label own = {k < o->n_planes ? k : sheet / 2, k >= o->n_planes, sheet % 2};
         uint32_t n = 0, at;
         for (uint32_t i = 0; i < o->n; i++) {
             plane_slant slant;
-            uint8_t sheet;
-            n += meet(o, &own, i, &slant, &sheet) && !is_outside(o, &own, i, &slant);
+            n += meet(o, &own, i, &slant) && !is_outside(o, &own, i, &slant);
         }
         if (!n || (float)n < LEAST_PART * (float)n_all) continue;
         for (at = o->n_labels; at > 1 && counts[at - 1] < n; at--)
@@ -181,11 +176,16 @@ static void ask_labels(chooser *o)
     for (uint32_t l = 1; l < o->n_labels; l++)
         for (uint32_t i = 0; i < o->n; i++) {
             const size_t at = (size_t)l * o->n + i;
-            if (meet(o, &o->labels[l], i, &o->slants[at], &o->sheets[at]))
+            if (meet(o, &o->labels[l], i, &o->slants[at]))
                 o->residuals[at] = ask(o, i, &o->slants[at]);
             else
                 o->slants[at].q = 0;
         }
+}
+
+static bool is_possible(const chooser *o, uint32_t cell, uint32_t l)
+{
+    return o->slants[(size_t)l * o->n + cell].q > 0;
 }
 
 /* Means over a cell and its neighbours that have both. */
@@ -206,26 +206,54 @@ static void compare(const chooser *o, uint32_t l, uint32_t cell, float *own, flo
     *now /= (float)n;
 }
 
-static void find_costs(chooser *o)
+/* How much other views see of the places that a cell looks through with a label. */
+static float seen_before(const chooser *o, const float *others, uint32_t l, uint32_t cell)
 {
-    for (uint32_t i = 0; i < o->n; i++) o->costs[i] = o->slants[i].q > 0 ? OWN + AGAINST * o->against[i] : NOT;
-    for (uint32_t l = 1; l < o->n_labels; l++)
+    const float q = o->slants[(size_t)l * o->n + cell].q;
+    float most = 0;
+    for (uint32_t k = 0; o->seen && k < o->n_labels; k++) {
+        const float nearer = o->slants[(size_t)k * o->n + cell].q;
+        if (nearer > THROUGH * q) most = fmaxf(most, 1 - others[k]);
+    }
+    return most;
+}
+
+/* Asks the other views about all labels; no cell takes what they speak against. Their answers become the costs. */
+static void ask_others(chooser *o)
+{
+    for (uint32_t l = 0; l < o->n_labels; l++)
         for (uint32_t i = 0; i < o->n; i++) {
             const size_t at = (size_t)l * o->n + i;
-            float own, now;
-            o->costs[at] = NOT;
             if (!(o->slants[at].q > 0)) continue;
-            compare(o, l, i, &own, &now);
-            const float cost = (own - now) / (UNIT * now + NOISES * o->noise);
-            const float others = against(o, i, &o->slants[at]);
-            if (others > TRUSTED) {
-                o->slants[at].q = 0; /* not there */
-                continue;
-            }
-            o->costs[at] = fminf(fmaxf(cost, -MOST_GAIN), MOST_COST) +
-                           (is_outside(o, &o->labels[l], i, &o->slants[at]) ? OUTSIDE : 0) +
-                           AGAINST * others;
+            o->costs[at] = l ? against(o, i, &o->slants[at]) : o->against[i];
+            if (l && o->costs[at] > TRUSTED) o->slants[at].q = 0; /* not there */
         }
+}
+
+/* The cost of a label by the photos, compared with what the cell has. */
+static float photo_cost(const chooser *o, uint32_t l, uint32_t cell)
+{
+    float own, now;
+    if (!l) return OWN;
+    compare(o, l, cell, &own, &now);
+    return fminf(fmaxf((own - now) / (UNIT * now + NOISES * o->noise), -MOST_GAIN), MOST_COST) +
+           (is_outside(o, &o->labels[l], cell, &o->slants[(size_t)l * o->n + cell]) ? OUTSIDE : 0);
+}
+
+static void find_costs(chooser *o)
+{
+    ask_others(o);
+    for (uint32_t i = 0; i < o->n; i++) {
+        float others[LABELS] = {0};
+        for (uint32_t l = 0; l < o->n_labels; l++)
+            if (is_possible(o, i, l)) others[l] = o->costs[(size_t)l * o->n + i];
+        for (uint32_t l = 0; l < o->n_labels; l++) {
+            const size_t at = (size_t)l * o->n + i;
+            o->costs[at] = is_possible(o, i, l)
+                               ? photo_cost(o, l, i) + AGAINST * (others[l] + seen_before(o, others, l, i))
+                               : NOT;
+        }
+    }
 }
 
 /* Inverse depth of a label at a place of the picture, by the slant of a cell. */
@@ -282,11 +310,6 @@ static bool has(const chooser *o, uint32_t cell, int side)
 {
     const uint32_t other = neighbour(o, cell, side);
     return other != UINT32_MAX && o->slants[other].q > 0;
-}
-
-static bool is_possible(const chooser *o, uint32_t cell, uint32_t l)
-{
-    return o->slants[(size_t)l * o->n + cell].q > 0;
 }
 
 /* The cost of a step between two cells. */
@@ -370,7 +393,7 @@ static void write(chooser *o)
         const label *l = &o->labels[chosen[i]];
         if (!chosen[i]) continue;
         o->surface->choices[i] =
-            (uint16_t)(l->is_round ? PLANE_CHOICE_ROUND + 2 * l->number + o->sheets[(size_t)chosen[i] * o->n + i]
+            (uint16_t)(l->is_round ? PLANE_CHOICE_ROUND + 2 * l->number + l->is_far
                                    : PLANE_CHOICE_PLANE + l->number);
     }
 }
@@ -382,10 +405,9 @@ static splat_status choose_segment(chooser *o, splat_error *error)
     o->slants = malloc((n * LABELS + 1) * sizeof *o->slants);
     o->residuals = calloc(n * LABELS + 1, sizeof *o->residuals);
     o->costs = malloc((n * LABELS + 1) * sizeof *o->costs);
-    o->sheets = malloc(n * LABELS + 1);
     o->against = calloc(n + 1, sizeof *o->against);
     o->messages = malloc((5 * n * LABELS + 1) * sizeof *o->messages);
-    const bool ok = o->sites && o->slants && o->residuals && o->costs && o->sheets && o->against && o->messages;
+    const bool ok = o->sites && o->slants && o->residuals && o->costs && o->against && o->messages;
     if (ok) {
         ask_own(o);
         find_labels(o);
@@ -401,7 +423,6 @@ static splat_status choose_segment(chooser *o, splat_error *error)
     free(o->slants);
     free(o->residuals);
     free(o->costs);
-    free(o->sheets);
     free(o->against);
     free(o->messages);
     return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu cells of a plain segment", n);

@@ -216,7 +216,7 @@ bool plane_round_has(const plane_round *r, const float position[3])
 }
 
 bool plane_round_nearest(const splat_camera *c, const plane_round *r, float x, float y, float q, float most,
-                         bool in_box, bool *is_far, plane_slant *slant)
+                         bool *is_far, plane_slant *slant)
 {
     bool is_found = false;
     for (int far = 0; far < 2; far++) {
@@ -224,7 +224,7 @@ bool plane_round_nearest(const splat_camera *c, const plane_round *r, float x, f
         float position[3];
         if (!plane_round_slant(c, r, x, y, far, &own) || !(fabsf(own.q - q) < most * q)) continue;
         splat_camera_unproject(c, x, y, 1 / own.q, position);
-        if (in_box && !plane_round_has(r, position)) continue;
+        if (!plane_round_has(r, position)) continue;
         if (is_found && fabsf(own.q - q) >= fabsf(slant->q - q)) continue;
         *slant = own;
         *is_far = far;

@@ -60,9 +60,9 @@ bool plane_round_slant(const splat_camera *camera, const plane_round *round, flo
 
 /* True if a place lies in the box around the places that tell the surface. */
 bool plane_round_has(const plane_round *round, const float position[3]);
-/* The sheet nearest to an inverse depth q, within `most` of it, and in_box: in the box. False: there is none. */
+/* The sheet nearest to an inverse depth q, within `most` of it and in the box. False: there is none. */
 bool plane_round_nearest(const splat_camera *camera, const plane_round *round, float x, float y, float q, float most,
-                         bool in_box, bool *is_far, plane_slant *slant);
+                         bool *is_far, plane_slant *slant);
 /* True if a is nearly b. */
 bool plane_round_is_like(const plane_round *a, const plane_round *b);
 

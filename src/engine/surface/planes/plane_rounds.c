@@ -40,7 +40,7 @@ static void accept(const plane_round_fitter *f, plane_rounds *rounds)
         const splat_camera *c = &f->s->shade->maps->views[p->view].camera;
         plane_slant slant;
         bool is_far;
-        if (plane_round_nearest(c, &f->round, p->x, p->y, 1 / p->depth, CLAIMED, true, &is_far, &slant))
+        if (plane_round_nearest(c, &f->round, p->x, p->y, 1 / p->depth, CLAIMED, &is_far, &slant))
             f->s->is_taken[i] = 1;
     }
 }
