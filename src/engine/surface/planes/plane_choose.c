@@ -20,7 +20,7 @@
 #define NEAR 0.04f           /* of the depth: a plane of the scene that a segment may show lies so near to */
 #define NEAR_PART 0.15       /* this part of the segment's smooth surface, */
 #define CLOSE 0.015f         /* and so near at a place that shows it */
-#define OFF 5.0f             /* noises that a photo may differ from the others at a place of its own */
+#define OFF 5.0f             /* noises and residuals that a photo may be off the others */
 
 /* ---------------------------------------------------------------- cells */
 
@@ -49,6 +49,7 @@ static void make_cells(plane_chooser *o, const int box[4])
     }
 }
 
+/* The residual of the other views may be small where the cell's own photo is left out of it: that photo counts, too. */
 static float residual(const plane_chooser *o, plane_follow_cell *own, const plane_slant *slant)
 {
     plane_shade_look(o->shade, slant, &own->site);

@@ -78,13 +78,19 @@ static bool pixel_of(const chooser *o, uint32_t cell, plane_site *site)
     return false;
 }
 
+/* The place of a cell in the world. */
+static void place_of(const chooser *o, uint32_t cell, const plane_slant *slant, float position[3])
+{
+    const plane_site *site = &o->sites[cell];
+    splat_camera_unproject(&o->shade->maps->views[o->number].camera, site->x, site->y, 1 / slant->q, position);
+}
+
 /* Asks how much the other views speak against a place of a cell; 0 without them. */
 static float against(const chooser *o, uint32_t cell, const plane_slant *slant)
 {
     float position[3];
     if (!o->seen) return 0;
-    splat_camera_unproject(&o->shade->maps->views[o->number].camera, o->sites[cell].x, o->sites[cell].y, 1 / slant->q,
-                           position);
+    place_of(o, cell, slant, position);
     return plane_seen_against(o->seen, o->number, position);
 }
 
@@ -138,8 +144,7 @@ static bool meet(const chooser *o, const label *l, uint32_t cell, plane_slant *s
 static bool is_outside(const chooser *o, const label *l, uint32_t cell, const plane_slant *slant)
 {
     float position[3];
-    splat_camera_unproject(&o->shade->maps->views[o->number].camera, o->sites[cell].x, o->sites[cell].y, 1 / slant->q,
-                           position);
+    place_of(o, cell, slant, position);
     if (l->is_round) return !plane_round_has(&o->rounds->all[l->number], position);
     return plane_cell(&o->planes[l->number], position) == SIZE_MAX;
 }
