@@ -282,7 +282,7 @@ static splat_surface_points agree_on(splat_view_maps *maps, splat_backend *backe
     splat_error error;
     must(splat_surface_points_make(&points, capacity, &error), &error);
     must(splat_surface_points_weigh(&points, &error), &error);
-    must(splat_surface_agree(maps, NULL, backend, o, threads, &points, agreed, &error), &error);
+    must(splat_surface_agree(maps, NULL, backend, o, NULL, threads, &points, agreed, &error), &error);
     return points;
 }
 

@@ -52,16 +52,22 @@ static splat_status photo_of(void *user, size_t number, uint8_t *rgb, splat_erro
     return SPLAT_OK;
 }
 
-static splat_match_info match(room *r, int threads)
+static splat_match_info match_with(room *r, int threads, const splat_plane *planes, size_t n_planes)
 {
     splat_error error;
     splat_match_info info;
     splat_backend *backend;
     must(splat_backend_cpu_create(threads, "auto", &backend, &error), &error);
-    splat_match_options options = {.stride = STRIDE, .photos = {photo_of, r}};
+    splat_match_options options = {.stride = STRIDE, .photos = {photo_of, r}, .planes = planes,
+                                   .n_planes = n_planes};
     must(splat_view_maps_match(&r->maps, backend, &options, &info, &error), &error);
     splat_backend_destroy(backend);
     return info;
+}
+
+static splat_match_info match(room *r, int threads)
+{
+    return match_with(r, threads, NULL, 0);
 }
 
 /* Pixels of a kind, without the blob: all, those that match, and of these the part within 1 % of the depth. */
@@ -131,9 +137,84 @@ static void only_silent_pixels_change(void **state)
     room_free(&r);
 }
 
+static const splat_plane floor_and_false[] = {{.normal = {0, 0, 1}, .offset = 0},
+                                              {.normal = {0, 0, 1}, .offset = -0.1}};
+
+/* Views agree on all pixels, as on the bumps of one splat. */
+static void agree(room *r)
+{
+    for (size_t v = 0; v < N; v++)
+        memset(r->maps.views[v].state, SPLAT_PIXEL_AGREED, splat_camera_pixels(&r->maps.views[v].camera));
+}
+
+/* Pixels that took a plane; *n_right: those within 1 % of the depth. */
+static size_t count_fitted(const room *r, size_t *n_right)
+{
+    size_t n = 0;
+    *n_right = 0;
+    for (size_t v = 0; v < N; v++)
+        for (size_t i = 0; i < splat_camera_pixels(&r->maps.views[v].camera); i++) {
+            if (r->maps.views[v].state[i] != SPLAT_PIXEL_FITTED) continue;
+            n++;
+            *n_right += fabsf(r->maps.views[v].depth[i] / r->hits[v][i].z - 1) < 0.01f;
+        }
+    return n;
+}
+
+/* A bumpy floor comes to lie on its plane, not on one below it, though all views agree on the bumps. */
+static void photos_put_a_bumpy_floor_on_its_plane(void **state)
+{
+    (void)state;
+    room r, again;
+    size_t n_floor, n_right;
+    make_room(&r);
+    make_room(&again);
+    agree(&r);
+    agree(&again);
+    const double before = part_right(&r, ROOM_FLOOR, false, &n_floor);
+    const splat_match_info info = match_with(&r, 2, floor_and_false, 2);
+    const size_t n = count_fitted(&r, &n_right);
+    print_message("floor: %.3f of %zu right, then %zu on planes, right %zu\n", before, n_floor, n, n_right);
+    assert_true(info.n_on_planes == n && 5 * n > n_floor);
+    assert_true(n_right > 0.95 * (double)n && part_right(&r, ROOM_FLOOR, false, &n_floor) > before + 0.2);
+    match_with(&again, 1, floor_and_false, 2);
+    for (size_t v = 0; v < N; v++)
+        assert_memory_equal(r.maps.views[v].depth, again.maps.views[v].depth,
+                            splat_camera_pixels(&r.maps.views[v].camera) * sizeof(float));
+    room_free(&r);
+    room_free(&again);
+}
+
+/* A floor that is right stays above a false plane; what stands on a true one stays, too. */
+static void photos_leave_what_is_right(void **state)
+{
+    (void)state;
+    for (int k = 0; k < 2; k++) {
+        room r;
+        size_t n_right, n_changed = 0, n = 0;
+        make_room(&r);
+        agree(&r);
+        for (size_t v = 0; v < N; v++)
+            for (size_t i = 0; i < splat_camera_pixels(&r.maps.views[v].camera); i++)
+                r.maps.views[v].depth[i] = r.hits[v][i].z;
+        match_with(&r, 2, &floor_and_false[1 - k], 1);
+        count_fitted(&r, &n_right);
+        for (size_t v = 0; v < N; v++)
+            for (size_t i = 0; i < splat_camera_pixels(&r.maps.views[v].camera); i++) {
+                if (k == 1 && r.hits[v][i].kind == ROOM_FLOOR) continue;
+                n++;
+                n_changed += fabsf(r.maps.views[v].depth[i] / r.hits[v][i].z - 1) > 0.01f;
+            }
+        print_message("%zu of %zu pixels change\n", n_changed, n);
+        assert_true(n_changed * 100 < n);
+        room_free(&r);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(photos_correct_textures_and_leave_plain_walls), cmocka_unit_test(only_silent_pixels_change)};
+        cmocka_unit_test(photos_correct_textures_and_leave_plain_walls), cmocka_unit_test(only_silent_pixels_change),
+        cmocka_unit_test(photos_put_a_bumpy_floor_on_its_plane), cmocka_unit_test(photos_leave_what_is_right)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

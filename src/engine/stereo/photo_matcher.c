@@ -146,30 +146,48 @@ splat_status splat_photo_matcher_init(splat_photo_matcher *m, splat_backend *bac
 
 /* ---------------------------------------------------------------- one view */
 
-static splat_status send(splat_photo_matcher *m, int slot, size_t number, splat_match_view *to, splat_error *error)
+static splat_status send(splat_photo_matcher *m, int slot, size_t number, bool has_depth, splat_match_view *to,
+                         splat_error *error)
 {
     const splat_matched_view *view = &m->views[number];
     size_t n = splat_camera_pixels(view->camera);
     *to = (splat_match_view){view->camera, m->photos[slot].data, NULL};
     SPLAT_TRY(splat_backend_upload(m->backend, m->photos[slot].data, view->grey, n, error));
-    if (!view->depth) return SPLAT_OK;
+    if (!view->depth || !has_depth) return SPLAT_OK;
     to->depth = m->depths[slot].data;
     return splat_backend_upload(m->backend, m->depths[slot].data, view->depth, n * sizeof *view->depth, error);
 }
 
-splat_status splat_photo_matcher_compare(splat_photo_matcher *m, size_t number, const uint32_t *neighbors,
-                                         uint32_t n_neighbors, uint32_t stride, uint32_t n_sweeps, splat_error *error)
+/* Runs op match on a view: planes, costs and verdicts stay where it puts them. */
+static splat_status match(splat_photo_matcher *m, size_t number, const uint32_t *neighbors, uint32_t n_neighbors,
+                          bool has_depth, uint32_t stride, uint32_t n_sweeps, size_t *n_sites, splat_error *error)
 {
     const splat_camera *camera = m->views[number].camera;
     const size_t n = (size_t)splat_match_sites(camera->width, stride) * splat_match_sites(camera->height, stride);
     struct splat_match_args args = {.n_neighbors = n_neighbors, .noise = m->noise, .stride = stride,
                                     .n_sweeps = n_sweeps, .planes = m->planes.data, .costs = m->costs.data,
                                     .verdicts = m->verdicts.data};
-    SPLAT_TRY(send(m, 0, number, &args.reference, error));
+    *n_sites = n;
+    SPLAT_TRY(send(m, 0, number, has_depth, &args.reference, error));
     for (uint32_t k = 0; k < n_neighbors; k++)
-        SPLAT_TRY(send(m, (int)k + 1, neighbors[k], &args.neighbors[k], error));
+        SPLAT_TRY(send(m, (int)k + 1, neighbors[k], has_depth, &args.neighbors[k], error));
     SPLAT_TRY(splat_backend_upload(m->backend, m->planes.data, m->first, n * sizeof *m->first, error));
-    SPLAT_TRY(splat_op_match(m->backend, &args, error));
+    return splat_op_match(m->backend, &args, error);
+}
+
+splat_status splat_photo_matcher_compare(splat_photo_matcher *m, size_t number, const uint32_t *neighbors,
+                                         uint32_t n_neighbors, uint32_t stride, uint32_t n_sweeps, splat_error *error)
+{
+    size_t n;
+    SPLAT_TRY(match(m, number, neighbors, n_neighbors, true, stride, n_sweeps, &n, error));
     SPLAT_TRY(splat_backend_download(m->backend, m->best, m->planes.data, n * sizeof *m->best, error));
     return splat_backend_download(m->backend, m->judged, m->verdicts.data, n, error);
+}
+
+splat_status splat_photo_matcher_ask(splat_photo_matcher *m, size_t number, const uint32_t *neighbors,
+                                     uint32_t n_neighbors, uint32_t stride, float *costs, splat_error *error)
+{
+    size_t n;
+    SPLAT_TRY(match(m, number, neighbors, n_neighbors, false, stride, 0, &n, error));
+    return splat_backend_download(m->backend, costs, m->costs.data, n * sizeof *costs, error);
 }

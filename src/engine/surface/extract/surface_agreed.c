@@ -253,8 +253,9 @@ static splat_status collect(judge *j, size_t n_pixels, splat_surface_points *poi
 }
 
 splat_status splat_surface_agree(splat_view_maps *maps, splat_scene *scene, splat_backend *backend,
-                                 const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
-                                 splat_surface_agreed *agreed, splat_error *error)
+                                 const splat_mesh_extract_options *options, const splat_planes_info *planes,
+                                 int threads, splat_surface_points *points, splat_surface_agreed *agreed,
+                                 splat_error *error)
 {
     size_t n_pixels = 0;
     for (size_t v = 0; v < maps->n; v++) n_pixels += splat_camera_pixels(&maps->views[v].camera);
@@ -265,7 +266,7 @@ splat_status splat_surface_agree(splat_view_maps *maps, splat_scene *scene, spla
     splat_status status = make_room(&j, error);
     if (status == SPLAT_OK) status = mark_all(&j, backend, error);
     if (status == SPLAT_OK && scene && options->match)
-        status = splat_surface_match_apply(scene, backend, options, maps, error);
+        status = splat_surface_match_apply(scene, backend, options, planes, maps, error);
     if (status == SPLAT_OK) splat_view_maps_drop_spots(maps, threads);
     if (status == SPLAT_OK && options->planes) status = splat_surface_go_on(options, "spreading planes", 0, error);
     if (status == SPLAT_OK && options->planes) status = plane_spread(maps, options->seed, threads, &n_spread, error);
@@ -295,18 +296,21 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
 {
     splat_view_maps maps;
     splat_surface_agreed agreed;
+    splat_planes_info planes = {0};
     const splat_sky *sky;
     SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
     SPLAT_TRY(splat_surface_points_weigh(points, error));
     SPLAT_TRY(splat_view_maps_make(scene, model, options, &maps, error));
     splat_status status = splat_free_space_begin(&maps, model->context->threads, space, error);
-    if (status == SPLAT_OK && options->planes) status = splat_surface_planes_apply(scene, options, &maps, error);
+    if (status == SPLAT_OK && options->planes)
+        status = splat_surface_planes_apply(scene, options, &maps, &planes, error);
     if (status == SPLAT_OK && options->planes) status = clear_sky(sky, &maps, error);
     if (status == SPLAT_OK)
-        status = splat_surface_agree(&maps, scene, model->backend, options, model->context->threads, points, &agreed,
-                                     error);
+        status = splat_surface_agree(&maps, scene, model->backend, options, &planes, model->context->threads, points,
+                                     &agreed, error);
     if (status == SPLAT_OK) status = splat_free_space_finish(&maps, model->context->threads, space, error);
     splat_view_maps_free(&maps);
+    splat_planes_info_free(&planes);
     if (status != SPLAT_OK || points->n == 0) splat_free_space_free(space);
     if (status != SPLAT_OK) return status;
     splat_log(model->context, SPLAT_LOG_NOTICE,

@@ -10,6 +10,7 @@
 #include "surface/extract/free_space.h"
 #include "surface/extract/surface_points.h"
 #include "surface/extract/view_maps.h"
+#include "surface/planes/planes.h"
 
 /* Counts of the pixels by result. */
 typedef struct splat_surface_agreed {
@@ -29,15 +30,16 @@ typedef struct splat_surface_agreed {
  * whose depth the views do not determine to 3 %, and what lies outside of the options' box, makes no point. A pixel on
  * a plane, or on a smooth or round surface, or that photos match, makes one unless a view looks through it, with half
  * the weight of one view where none agrees. With options->match the scene's photos are asked about what views do not
- * agree on (splat_surface_match_apply); without a scene (NULL) they are not. Of more than 16 pixels for each point
- * that there is room for, every second, third ... is asked. Marks the pixels of all views as
- * splat_view_maps_mark_agreed does, without the depth of spots that agree by chance (splat_view_maps_drop_spots),
- * which the maps lose. With options->planes unknown pixels take planes of known ones around (plane_spread). The
- * backend compares the views, where it has room for them, with the bits of the host; NULL: the host does. Does not
- * depend on threads. Errors: MEMORY, STOPPED, those of the backend. */
+ * agree on, and whether pixels lie on one of the planes (splat_surface_match_apply); without a scene (NULL) they are
+ * not, and planes may be NULL. Of more than 16 pixels for each point that there is room for, every second, third ... is
+ * asked. Marks the pixels of all views as splat_view_maps_mark_agreed does, without the depth of spots that agree by
+ * chance (splat_view_maps_drop_spots), which the maps lose. With options->planes unknown pixels take planes of known
+ * ones around (plane_spread). The backend compares the views, where it has room for them, with the bits of the host;
+ * NULL: the host does. Does not depend on threads. Errors: MEMORY, STOPPED, those of the backend. */
 splat_status splat_surface_agree(splat_view_maps *maps, splat_scene *scene, splat_backend *backend,
-                                 const splat_mesh_extract_options *options, int threads, splat_surface_points *points,
-                                 splat_surface_agreed *agreed, splat_error *error);
+                                 const splat_mesh_extract_options *options, const splat_planes_info *planes,
+                                 int threads, splat_surface_points *points, splat_surface_agreed *agreed,
+                                 splat_error *error);
 
 /* From SPLAT_MESH_POINTS_VIEWS (surface_agreed.c): renders all views, compares them, thins the surface that they agree
  * on to at most points->capacity points, with weights; and finds what they look through, *space, which the caller

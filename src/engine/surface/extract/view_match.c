@@ -8,6 +8,7 @@
 #include "stereo/photo_matcher.h"
 #include "stereo/resized_photo.h"
 #include "surface/extract/extraction.h"
+#include "surface/extract/view_planes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -112,10 +113,15 @@ static splat_status match_all(matcher *m, splat_error *error)
 {
     const splat_match_options *o = m->options;
     for (size_t i = 0; i < m->maps->n; i++) {
+        if (o->go_on) SPLAT_TRY(o->go_on(o->go_on_user, 0.5 * (double)i / (double)m->maps->n, error));
+        SPLAT_TRY(splat_view_planes_take(&m->photos, m->maps, i, o->planes, o->n_planes, m->threads,
+                                         &m->info.n_on_planes, error));
+    }
+    for (size_t i = 0; i < m->maps->n; i++) {
         splat_view_map *map = &m->maps->views[i];
         size_t sites_x = splat_match_sites(map->camera.width, m->stride),
                sites_y = splat_match_sites(map->camera.height, m->stride);
-        if (o->go_on) SPLAT_TRY(o->go_on(o->go_on_user, (double)i / (double)m->maps->n, error));
+        if (o->go_on) SPLAT_TRY(o->go_on(o->go_on_user, 0.5 + 0.5 * (double)i / (double)m->maps->n, error));
         if (sites_x == 0 || sites_y == 0) continue;
         SPLAT_TRY(compare(m, i, sites_x, sites_y, error));
         apply(m, map, sites_x, sites_y);
@@ -164,11 +170,12 @@ static splat_status go_on(void *user, double fraction, splat_error *error)
 }
 
 splat_status splat_surface_match_apply(splat_scene *scene, splat_backend *backend,
-                                       const splat_mesh_extract_options *options, splat_view_maps *maps,
-                                       splat_error *error)
+                                       const splat_mesh_extract_options *options, const splat_planes_info *planes,
+                                       splat_view_maps *maps, splat_error *error)
 {
     scene_source source = {scene, options, maps};
-    splat_match_options own = {.photos = {take_photo, &source}, .go_on = go_on, .go_on_user = &source};
+    splat_match_options own = {.photos = {take_photo, &source}, .planes = planes->planes,
+                               .n_planes = planes->n, .go_on = go_on, .go_on_user = &source};
     splat_match_info info;
     splat_error why;
     double begin = splat_clock_seconds();
@@ -183,8 +190,9 @@ splat_status splat_surface_match_apply(splat_scene *scene, splat_backend *backen
     }
     double all = (double)(info.n_asked ? info.n_asked : 1);
     splat_log(scene->context, SPLAT_LOG_NOTICE,
-              "photos match at %.1f %% of the pixels with a surface and contradict %.2f %% (%.1f s)",
-              100.0 * (double)info.n_matched / all, 100.0 * (double)info.n_against / all,
-              splat_clock_seconds() - begin);
+              "photos show %llu pixels on a plane of the scene; of those that views do not agree on %.1f %% match and "
+              "%.2f %% are contradicted (%.1f s)",
+              (unsigned long long)info.n_on_planes, 100.0 * (double)info.n_matched / all,
+              100.0 * (double)info.n_against / all, splat_clock_seconds() - begin);
     return SPLAT_OK;
 }

@@ -451,26 +451,24 @@ static splat_status take_photo(void *user, size_t number, uint8_t *rgb, splat_er
 }
 
 splat_status splat_surface_planes_apply(splat_scene *scene, const splat_mesh_extract_options *options,
-                                        splat_view_maps *maps, splat_error *error)
+                                        splat_view_maps *maps, splat_planes_info *info, splat_error *error)
 {
     photo_source source = {scene, maps};
-    splat_planes_info info;
     const splat_sky *sky;
     SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
     splat_planes_options own = {scene->context->threads, options->seed, take_photo, &source,
                                 sky->is_found ? sky : NULL};
     SPLAT_TRY(splat_surface_go_on(options, "looking for planes", 0, error));
-    SPLAT_TRY(splat_planes_find(maps, &own, &info, error));
+    SPLAT_TRY(splat_planes_find(maps, &own, info, error));
     uint64_t n_pixels = 0;
     for (size_t i = 0; i < maps->n; i++)
         n_pixels += (uint64_t)maps->views[i].camera.width * (uint64_t)maps->views[i].camera.height;
-    double plain = (double)(info.n_plain ? info.n_plain : 1);
+    double plain = (double)(info->n_plain ? info->n_plain : 1);
     splat_log(scene->context, SPLAT_LOG_NOTICE,
               "%zu planes, %zu round surfaces: %.1f %% of the photos' pixels are plain, %.1f %% of those lie on a "
               "plane and %.1f %% on a smooth or round surface; %.1f %% of all have texture and lie on a plane",
-              info.n, info.n_rounds, 100.0 * (double)info.n_plain / (double)(n_pixels ? n_pixels : 1),
-              100.0 * (double)info.n_pixels / plain, 100.0 * (double)info.n_smooth / plain,
-              100.0 * (double)info.n_textured / (double)(n_pixels ? n_pixels : 1));
-    splat_planes_info_free(&info);
+              info->n, info->n_rounds, 100.0 * (double)info->n_plain / (double)(n_pixels ? n_pixels : 1),
+              100.0 * (double)info->n_pixels / plain, 100.0 * (double)info->n_smooth / plain,
+              100.0 * (double)info->n_textured / (double)(n_pixels ? n_pixels : 1));
     return SPLAT_OK;
 }

@@ -45,6 +45,6 @@ void splat_planes_info_free(splat_planes_info *info);
 
 /* splat_planes_find with the scene's photos and the options' seed; a notice tells what was found. */
 splat_status splat_surface_planes_apply(splat_scene *scene, const splat_mesh_extract_options *options,
-                                        splat_view_maps *maps, splat_error *error);
+                                        splat_view_maps *maps, splat_planes_info *info, splat_error *error);
 
 #endif

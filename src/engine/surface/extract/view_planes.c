@@ -1,0 +1,227 @@
+/* The splat's depth of what many views see at a grazing angle, as the far end of a lawn, is bumpy, and all views agree
+ * on the bumps, which they have from one splat. The photos are asked: a patch of the view, put onto the neighbours by
+ * the splat's depth and by a plane of the scene near it (op match). What surrounds a site has a say, too. */
+#include "surface/extract/view_planes.h"
+
+#include "math/camera.h"
+#include "math/sight.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define STRIDE 3u        /* pixels from a site to the next */
+#define CANDIDATES 3     /* planes that a site may lie on */
+#define NEAR 0.06f       /* of the depth: a plane passes so near to the splat's place, */
+#define ALONG 0.25f      /* and its inverse depth differs by such a part */
+#define AROUND 2         /* sites on each side whose costs count */
+#define LEAST_AROUND 6u  /* sites with a cost */
+#define FARTHER 4.0f     /* times how far off a plane is, as a part of the depth: its cost must be so much lower, beyond
+                            SPLAT_MATCH_GAIN, as photos hardly tell a plane from what is a hundredth of the depth off */
+#define UNSEEN 1.0f      /* cost of a depth at which no neighbour sees the site: that of no correlation */
+#define NONE UINT16_MAX
+
+/* A view, its sites and their candidates. */
+typedef struct asker {
+    splat_view_map *map;
+    const splat_plane *planes;
+    size_t n_planes, columns, rows;
+    uint16_t *candidates; /* [CANDIDATES][sites] planes, or NONE */
+    float *costs;         /* [1 + CANDIDATES][sites] of the splat's depth and of the candidates; INFINITY: none */
+    uint16_t *chosen;     /* [sites] */
+} asker;
+
+static bool is_asked(const splat_view_map *map, size_t pixel)
+{
+    const uint8_t state = map->state[pixel];
+    return (state == SPLAT_PIXEL_SILENT || state == SPLAT_PIXEL_AGREED) && map->depth[pixel] > 0;
+}
+
+static size_t pixel_of(const asker *a, size_t site)
+{
+    return (site / a->columns * STRIDE + STRIDE / 2) * (size_t)a->map->camera.width + site % a->columns * STRIDE +
+           STRIDE / 2;
+}
+
+/* The plane in the picture, as of op match. False: the pixel sees its back, or nothing of it. */
+static bool put(const splat_camera *c, const splat_plane *plane, size_t pixel, float put[3])
+{
+    const double x = ((double)(pixel % (size_t)c->width) + 0.5 - (double)c->cx) / (double)c->fx;
+    const double y = ((double)(pixel / (size_t)c->width) + 0.5 - (double)c->cy) / (double)c->fy;
+    double own[3], distance = plane->offset;
+    for (int k = 0; k < 3; k++) {
+        own[k] = 0;
+        for (int i = 0; i < 3; i++) own[k] += (double)c->rotation[3 * k + i] * plane->normal[i];
+        distance -= plane->normal[k] * (double)c->center[k];
+    }
+    put[0] = (float)((own[0] * x + own[1] * y + own[2]) / distance);
+    put[1] = (float)(own[0] / (double)c->fx / distance);
+    put[2] = (float)(own[1] / (double)c->fy / distance);
+    return distance < 0 && put[0] > 0;
+}
+
+/* True if a plane passes near to what a pixel shows. *off: how near, as a part of the depth. */
+static bool is_near(const splat_view_map *map, const splat_plane *plane, size_t pixel, float slant[3], float *off)
+{
+    const float depth = map->depth[pixel];
+    float place[3];
+    double distance = -plane->offset;
+    if (!put(&map->camera, plane, pixel, slant) || !(fabsf(slant[0] * depth - 1) < ALONG)) return false;
+    splat_view_map_place(map, pixel, place);
+    for (int k = 0; k < 3; k++) distance += plane->normal[k] * (double)place[k];
+    *off = (float)fabs(distance) / depth;
+    return *off < NEAR;
+}
+
+/* The planes that pass nearest to what a site shows. */
+static void list_candidates(asker *a, size_t site)
+{
+    const size_t n = a->columns * a->rows, pixel = pixel_of(a, site);
+    float best[CANDIDATES], slant[3], off;
+    for (size_t k = 0; k < CANDIDATES; k++) a->candidates[k * n + site] = NONE;
+    for (size_t i = 0; i < a->n_planes && is_asked(a->map, pixel); i++) {
+        size_t at = CANDIDATES;
+        if (!is_near(a->map, &a->planes[i], pixel, slant, &off)) continue;
+        while (at > 0 && (a->candidates[(at - 1) * n + site] == NONE || best[at - 1] > off)) at--;
+        for (size_t k = CANDIDATES; k-- > at + 1;) {
+            a->candidates[k * n + site] = a->candidates[(k - 1) * n + site];
+            best[k] = best[k - 1];
+        }
+        if (at == CANDIDATES) continue;
+        a->candidates[at * n + site] = (uint16_t)i;
+        best[at] = off;
+    }
+}
+
+/* The splat's depth and normal at a site, as of op match. */
+static void own_plane(const splat_view_map *map, size_t pixel, float slant[3])
+{
+    float place[3], normal[3];
+    splat_plane plane = {.offset = 0};
+    splat_normal_decode(map->normal + 2 * pixel, normal);
+    splat_view_map_place(map, pixel, place);
+    for (int k = 0; k < 3; k++) {
+        plane.normal[k] = (double)normal[k];
+        plane.offset += plane.normal[k] * (double)place[k];
+    }
+    if (put(&map->camera, &plane, pixel, slant)) return;
+    slant[0] = 1 / map->depth[pixel];
+    slant[1] = slant[2] = 0;
+}
+
+/* Costs of one hypothesis of all sites: of their own depth, k = 0, or of candidate k - 1. */
+static splat_status ask(asker *a, splat_photo_matcher *photos, size_t number, size_t k, int threads,
+                        splat_error *error)
+{
+    const size_t n = a->columns * a->rows;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t i = 0; i < n; i++) {
+        const size_t pixel = pixel_of(a, i);
+        float *slant = photos->first[i];
+        slant[0] = slant[1] = slant[2] = 0;
+        if (a->candidates[i] == NONE) continue; /* no plane is near */
+        if (k == 0) own_plane(a->map, pixel, slant);
+        else if (a->candidates[(k - 1) * n + i] != NONE)
+            put(&a->map->camera, &a->planes[a->candidates[(k - 1) * n + i]], pixel, slant);
+    }
+    SPLAT_TRY(splat_photo_matcher_ask(photos, number, a->map->neighbors, a->map->n_neighbors, STRIDE, a->costs + k * n,
+                                      error));
+    for (size_t i = 0; i < n; i++) {
+        float *cost = &a->costs[k * n + i];
+        if (!(photos->first[i][0] > 0)) *cost = INFINITY;
+    }
+    return SPLAT_OK;
+}
+
+/* How much worse a plane is than the splat's depth, in the mean of the sites around; INFINITY: too few tell. */
+static float worse(const asker *a, size_t site, uint16_t plane)
+{
+    const size_t n = a->columns * a->rows, x = site % a->columns, y = site / a->columns;
+    uint32_t n_costs = 0;
+    float sum = 0;
+    for (size_t j = y > AROUND ? y - AROUND : 0; j <= y + AROUND && j < a->rows; j++)
+        for (size_t i = x > AROUND ? x - AROUND : 0; i <= x + AROUND && i < a->columns; i++) {
+            const size_t at = j * a->columns + i;
+            for (size_t k = 0; k < CANDIDATES && a->candidates[k * n + at] != NONE; k++) {
+                const float cost = a->costs[(k + 1) * n + at], own = a->costs[at];
+                if (a->candidates[k * n + at] != plane || (cost >= UNSEEN && own >= UNSEEN)) continue;
+                sum += fminf(cost, UNSEEN) - fminf(own, UNSEEN);
+                n_costs++;
+            }
+        }
+    return n_costs < LEAST_AROUND ? INFINITY : sum / (float)n_costs;
+}
+
+static void choose(asker *a, size_t site)
+{
+    const size_t n = a->columns * a->rows;
+    float least = -SPLAT_MATCH_GAIN;
+    a->chosen[site] = NONE;
+    for (size_t k = 0; k < CANDIDATES && a->candidates[k * n + site] != NONE; k++) {
+        const uint16_t plane = a->candidates[k * n + site];
+        float slant[3], off;
+        if (!is_near(a->map, &a->planes[plane], pixel_of(a, site), slant, &off)) continue;
+        const float cost = worse(a, site, plane) + FARTHER * off;
+        if (!(cost < least)) continue;
+        least = cost;
+        a->chosen[site] = plane;
+    }
+}
+
+/* Puts the pixels around a site onto its plane. */
+static uint64_t set(const asker *a, size_t site)
+{
+    const splat_plane *plane = &a->planes[a->chosen[site]];
+    const size_t width = (size_t)a->map->camera.width, height = (size_t)a->map->camera.height;
+    const size_t left = site % a->columns * STRIDE, top = site / a->columns * STRIDE;
+    const float normal[3] = {(float)plane->normal[0], (float)plane->normal[1], (float)plane->normal[2]};
+    uint64_t n_taken = 0;
+    for (size_t y = top; y < top + STRIDE && y < height; y++)
+        for (size_t x = left; x < left + STRIDE && x < width; x++) {
+            const size_t pixel = y * width + x;
+            float slant[3], off;
+            if (!is_asked(a->map, pixel) || !is_near(a->map, plane, pixel, slant, &off)) continue;
+            a->map->depth[pixel] = 1 / slant[0];
+            a->map->state[pixel] = SPLAT_PIXEL_FITTED;
+            splat_normal_encode(normal, a->map->normal + 2 * pixel);
+            n_taken++;
+        }
+    return n_taken;
+}
+
+static splat_status take(asker *a, splat_photo_matcher *photos, size_t number, int threads, uint64_t *n_taken,
+                         splat_error *error)
+{
+    const size_t n = a->columns * a->rows;
+    uint64_t sum = 0;
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t i = 0; i < n; i++) list_candidates(a, i);
+    for (size_t k = 0; k <= CANDIDATES; k++) SPLAT_TRY(ask(a, photos, number, k, threads, error));
+#pragma omp parallel for num_threads(threads) schedule(static)
+    for (size_t i = 0; i < n; i++) choose(a, i);
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
+    for (size_t i = 0; i < n; i++)
+        if (a->chosen[i] != NONE) sum += set(a, i);
+    *n_taken += sum;
+    return SPLAT_OK;
+}
+
+splat_status splat_view_planes_take(splat_photo_matcher *photos, splat_view_maps *maps, size_t number,
+                                    const splat_plane *planes, size_t n, int threads, uint64_t *n_taken,
+                                    splat_error *error)
+{
+    splat_view_map *map = &maps->views[number];
+    asker a = {.map = map, .planes = planes, .n_planes = n, .columns = splat_match_sites(map->camera.width, STRIDE),
+               .rows = splat_match_sites(map->camera.height, STRIDE)};
+    const size_t n_sites = a.columns * a.rows;
+    if (n_sites == 0 || n == 0) return SPLAT_OK;
+    a.candidates = malloc(CANDIDATES * n_sites * sizeof *a.candidates);
+    a.costs = malloc((1 + CANDIDATES) * n_sites * sizeof *a.costs);
+    a.chosen = malloc(n_sites * sizeof *a.chosen);
+    splat_status status = a.candidates && a.costs && a.chosen
+                              ? take(&a, photos, number, threads, n_taken, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu places of a photo", n_sites);
+    free(a.candidates);
+    free(a.costs);
+    free(a.chosen);
+    return status;
+}
