@@ -20,10 +20,17 @@
 #define UNSEEN 1.0f      /* cost of a depth at which no neighbour sees the site: that of no correlation */
 #define NONE UINT16_MAX
 
+/* A plane as a camera sees it: inverse depth q[0] + q[1] x + q[2] y at (x, y) of its picture, 0 behind the plane; the
+ * distance of the camera from it. */
+typedef struct seen_plane {
+    double q[3], distance;
+} seen_plane;
+
 /* A view, its sites and their candidates. */
 typedef struct asker {
     splat_view_map *map;
     const splat_plane *planes;
+    seen_plane *seen; /* [n_planes] */
     size_t n_planes, columns, rows;
     uint16_t *candidates; /* [CANDIDATES][sites] planes, or NONE */
     float *costs;         /* [1 + CANDIDATES][sites] of the splat's depth and of the candidates; INFINITY: none */
@@ -42,33 +49,34 @@ static size_t pixel_of(const asker *a, size_t site)
            STRIDE / 2;
 }
 
-/* The plane in the picture, as of op match. False: the pixel sees its back, or nothing of it. */
-static bool put(const splat_camera *c, const splat_plane *plane, size_t pixel, float put[3])
+static seen_plane see(const splat_camera *c, const splat_plane *plane)
 {
-    const double x = ((double)(pixel % (size_t)c->width) + 0.5 - (double)c->cx) / (double)c->fx;
-    const double y = ((double)(pixel / (size_t)c->width) + 0.5 - (double)c->cy) / (double)c->fy;
-    double own[3], distance = plane->offset;
+    double own[3] = {0}, distance = -plane->offset;
     for (int k = 0; k < 3; k++) {
-        own[k] = 0;
-        for (int i = 0; i < 3; i++) own[k] += (double)c->rotation[3 * k + i] * plane->normal[i];
-        distance -= plane->normal[k] * (double)c->center[k];
+        for (int i = 0; i < 3; i++) own[k] -= (double)c->rotation[3 * k + i] * plane->normal[i];
+        distance += plane->normal[k] * (double)c->center[k];
     }
-    put[0] = (float)((own[0] * x + own[1] * y + own[2]) / distance);
-    put[1] = (float)(own[0] / (double)c->fx / distance);
-    put[2] = (float)(own[1] / (double)c->fy / distance);
-    return distance < 0 && put[0] > 0;
+    if (!(distance > 0)) return (seen_plane){.distance = 1};
+    const double right = own[0] / (double)c->fx / distance, down = own[1] / (double)c->fy / distance;
+    return (seen_plane){{own[2] / distance - right * (double)c->cx - down * (double)c->cy, right, down}, distance};
+}
+
+/* The plane at a pixel, as of op match. False: the pixel sees nothing of it. */
+static bool put(const splat_camera *c, const seen_plane *plane, size_t pixel, float slant[3])
+{
+    const double x = (double)(pixel % (size_t)c->width) + 0.5, y = (double)(pixel / (size_t)c->width) + 0.5;
+    slant[0] = (float)(plane->q[0] + plane->q[1] * x + plane->q[2] * y);
+    slant[1] = (float)plane->q[1];
+    slant[2] = (float)plane->q[2];
+    return slant[0] > 0;
 }
 
 /* True if a plane passes near to what a pixel shows. *off: how near, as a part of the depth. */
-static bool is_near(const splat_view_map *map, const splat_plane *plane, size_t pixel, float slant[3], float *off)
+static bool is_near(const splat_view_map *map, const seen_plane *plane, size_t pixel, float slant[3], float *off)
 {
     const float depth = map->depth[pixel];
-    float place[3];
-    double distance = -plane->offset;
     if (!put(&map->camera, plane, pixel, slant) || !(fabsf(slant[0] * depth - 1) < ALONG)) return false;
-    splat_view_map_place(map, pixel, place);
-    for (int k = 0; k < 3; k++) distance += plane->normal[k] * (double)place[k];
-    *off = (float)fabs(distance) / depth;
+    *off = fabsf(slant[0] * depth - 1) * (float)plane->distance / depth;
     return *off < NEAR;
 }
 
@@ -80,7 +88,7 @@ static void list_candidates(asker *a, size_t site)
     for (size_t k = 0; k < CANDIDATES; k++) a->candidates[k * n + site] = NONE;
     for (size_t i = 0; i < a->n_planes && is_asked(a->map, pixel); i++) {
         size_t at = CANDIDATES;
-        if (!is_near(a->map, &a->planes[i], pixel, slant, &off)) continue;
+        if (!is_near(a->map, &a->seen[i], pixel, slant, &off)) continue;
         while (at > 0 && (a->candidates[(at - 1) * n + site] == NONE || best[at - 1] > off)) at--;
         for (size_t k = CANDIDATES; k-- > at + 1;) {
             a->candidates[k * n + site] = a->candidates[(k - 1) * n + site];
@@ -93,7 +101,7 @@ static void list_candidates(asker *a, size_t site)
 }
 
 /* The splat's depth and normal at a site, as of op match. */
-static void own_plane(const splat_view_map *map, size_t pixel, float slant[3])
+static void put_own(const splat_view_map *map, size_t pixel, float slant[3])
 {
     float place[3], normal[3];
     splat_plane plane = {.offset = 0};
@@ -103,7 +111,8 @@ static void own_plane(const splat_view_map *map, size_t pixel, float slant[3])
         plane.normal[k] = (double)normal[k];
         plane.offset += plane.normal[k] * (double)place[k];
     }
-    if (put(&map->camera, &plane, pixel, slant)) return;
+    const seen_plane own = see(&map->camera, &plane);
+    if (put(&map->camera, &own, pixel, slant)) return;
     slant[0] = 1 / map->depth[pixel];
     slant[1] = slant[2] = 0;
 }
@@ -113,22 +122,22 @@ static splat_status ask(asker *a, splat_photo_matcher *photos, size_t number, si
                         splat_error *error)
 {
     const size_t n = a->columns * a->rows;
-#pragma omp parallel for num_threads(threads) schedule(static)
+    size_t n_asked = 0;
+#pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : n_asked)
     for (size_t i = 0; i < n; i++) {
-        const size_t pixel = pixel_of(a, i);
+        const uint16_t candidate = a->candidates[(k ? k - 1 : 0) * n + i];
         float *slant = photos->first[i];
         slant[0] = slant[1] = slant[2] = 0;
-        if (a->candidates[i] == NONE) continue; /* no plane is near */
-        if (k == 0) own_plane(a->map, pixel, slant);
-        else if (a->candidates[(k - 1) * n + i] != NONE)
-            put(&a->map->camera, &a->planes[a->candidates[(k - 1) * n + i]], pixel, slant);
+        if (candidate == NONE) continue;
+        if (k == 0) put_own(a->map, pixel_of(a, i), slant);
+        else put(&a->map->camera, &a->seen[candidate], pixel_of(a, i), slant);
+        n_asked++;
     }
-    SPLAT_TRY(splat_photo_matcher_ask(photos, number, a->map->neighbors, a->map->n_neighbors, STRIDE, a->costs + k * n,
-                                      error));
-    for (size_t i = 0; i < n; i++) {
-        float *cost = &a->costs[k * n + i];
-        if (!(photos->first[i][0] > 0)) *cost = INFINITY;
-    }
+    if (n_asked)
+        SPLAT_TRY(splat_photo_matcher_ask(photos, number, a->map->neighbors, a->map->n_neighbors, STRIDE,
+                                          a->costs + k * n, error));
+    for (size_t i = 0; i < n; i++)
+        if (a->candidates[(k ? k - 1 : 0) * n + i] == NONE) a->costs[k * n + i] = INFINITY;
     return SPLAT_OK;
 }
 
@@ -159,7 +168,7 @@ static void choose(asker *a, size_t site)
     for (size_t k = 0; k < CANDIDATES && a->candidates[k * n + site] != NONE; k++) {
         const uint16_t plane = a->candidates[k * n + site];
         float slant[3], off;
-        if (!is_near(a->map, &a->planes[plane], pixel_of(a, site), slant, &off)) continue;
+        if (!is_near(a->map, &a->seen[plane], pixel_of(a, site), slant, &off)) continue;
         const float cost = worse(a, site, plane) + FARTHER * off;
         if (!(cost < least)) continue;
         least = cost;
@@ -170,6 +179,7 @@ static void choose(asker *a, size_t site)
 /* Puts the pixels around a site onto its plane. */
 static uint64_t set(const asker *a, size_t site)
 {
+    const seen_plane *seen = &a->seen[a->chosen[site]];
     const splat_plane *plane = &a->planes[a->chosen[site]];
     const size_t width = (size_t)a->map->camera.width, height = (size_t)a->map->camera.height;
     const size_t left = site % a->columns * STRIDE, top = site / a->columns * STRIDE;
@@ -179,7 +189,7 @@ static uint64_t set(const asker *a, size_t site)
         for (size_t x = left; x < left + STRIDE && x < width; x++) {
             const size_t pixel = y * width + x;
             float slant[3], off;
-            if (!is_asked(a->map, pixel) || !is_near(a->map, plane, pixel, slant, &off)) continue;
+            if (!is_asked(a->map, pixel) || !is_near(a->map, seen, pixel, slant, &off)) continue;
             a->map->depth[pixel] = 1 / slant[0];
             a->map->state[pixel] = SPLAT_PIXEL_FITTED;
             splat_normal_encode(normal, a->map->normal + 2 * pixel);
@@ -193,6 +203,7 @@ static splat_status take(asker *a, splat_photo_matcher *photos, size_t number, i
 {
     const size_t n = a->columns * a->rows;
     uint64_t sum = 0;
+    for (size_t i = 0; i < a->n_planes; i++) a->seen[i] = see(&a->map->camera, &a->planes[i]);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < n; i++) list_candidates(a, i);
     for (size_t k = 0; k <= CANDIDATES; k++) SPLAT_TRY(ask(a, photos, number, k, threads, error));
@@ -214,12 +225,14 @@ splat_status splat_view_planes_take(splat_photo_matcher *photos, splat_view_maps
                .rows = splat_match_sites(map->camera.height, STRIDE)};
     const size_t n_sites = a.columns * a.rows;
     if (n_sites == 0 || n == 0) return SPLAT_OK;
+    a.seen = malloc(n * sizeof *a.seen);
     a.candidates = malloc(CANDIDATES * n_sites * sizeof *a.candidates);
     a.costs = malloc((1 + CANDIDATES) * n_sites * sizeof *a.costs);
     a.chosen = malloc(n_sites * sizeof *a.chosen);
-    splat_status status = a.candidates && a.costs && a.chosen
+    splat_status status = a.seen && a.candidates && a.costs && a.chosen
                               ? take(&a, photos, number, threads, n_taken, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu places of a photo", n_sites);
+    free(a.seen);
     free(a.candidates);
     free(a.costs);
     free(a.chosen);
