@@ -12,11 +12,11 @@
 
 enum { N = 7, STRIDE = 2 };
 
-/* Side by side, with the floor and a wall in the picture. */
-static void stand(splat_camera cameras[N])
+/* Side by side, `apart` from each other, with the floor and a wall in the picture. */
+static void stand(splat_camera cameras[N], double apart)
 {
     for (int i = 0; i < N; i++) {
-        double from[3] = {0.2 * i - 0.6, -1.1, 1.5 + 0.05 * (i % 2)}, to[3] = {0.1, 0.9, 0.2};
+        double from[3] = {apart * (i - 3), -1.1, 1.5 + 0.25 * apart * (i % 2)}, to[3] = {0.1, 0.9, 0.2};
         cameras[i] = room_camera(from, to, 200, 150, 160);
     }
 }
@@ -27,11 +27,11 @@ static bool in_blob(size_t i)
     return i % 200 >= 70 && i % 200 < 110 && i / 200 >= 90 && i / 200 < 120;
 }
 
-static void make_room(room *r)
+static void make_room_seen_from(room *r, double apart)
 {
     splat_camera cameras[N];
     splat_error error;
-    stand(cameras);
+    stand(cameras, apart);
     assert_true(room_make(r, N, cameras, 0.15f, 0.001f));
     for (size_t v = 0; v < N; v++)
         for (size_t i = 0; i < splat_camera_pixels(&cameras[v]); i++) {
@@ -42,6 +42,11 @@ static void make_room(room *r)
             if (v == 0 && in_blob(i)) map->depth[i] = 0.7f * hit->z;
         }
     must(splat_view_maps_find_neighbors(&r->maps, 2, &error), &error);
+}
+
+static void make_room(room *r)
+{
+    make_room_seen_from(r, 0.2);
 }
 
 static splat_status photo_of(void *user, size_t number, uint8_t *rgb, splat_error *error)
@@ -211,10 +216,32 @@ static void photos_leave_what_is_right(void **state)
     }
 }
 
+/* Photos of one place tell no depth: the floor is where its plane is. */
+static void what_is_far_lies_on_the_plane(void **state)
+{
+    (void)state;
+    room r;
+    size_t n_floor, n_right;
+    make_room_seen_from(&r, 0.002);
+    agree(&r);
+    for (uint32_t v = 0; v < N; v++)
+        for (r.maps.views[v].n_neighbors = 0; r.maps.views[v].n_neighbors < N - 1; r.maps.views[v].n_neighbors++) {
+            const uint32_t k = r.maps.views[v].n_neighbors;
+            r.maps.views[v].neighbors[k] = k < v ? k : k + 1;
+        }
+    const double before = part_right(&r, ROOM_FLOOR, false, &n_floor);
+    match_with(&r, 2, floor_and_false, 1);
+    const size_t n = count_fitted(&r, &n_right);
+    print_message("floor: %.3f of %zu right, then %zu on the plane, right %zu\n", before, n_floor, n, n_right);
+    assert_true(2 * n > n_floor && part_right(&r, ROOM_FLOOR, false, &n_floor) > before + 0.4);
+    room_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(photos_correct_textures_and_leave_plain_walls), cmocka_unit_test(only_silent_pixels_change),
-        cmocka_unit_test(photos_put_a_bumpy_floor_on_its_plane), cmocka_unit_test(photos_leave_what_is_right)};
+        cmocka_unit_test(photos_put_a_bumpy_floor_on_its_plane), cmocka_unit_test(photos_leave_what_is_right),
+        cmocka_unit_test(what_is_far_lies_on_the_plane)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

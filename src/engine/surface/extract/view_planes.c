@@ -17,7 +17,7 @@
 #define LEAST_AROUND 6u  /* sites with a cost */
 #define FARTHER 4.0f     /* times how far off a plane is, as a part of the depth: its cost must be so much lower, beyond
                             SPLAT_MATCH_GAIN, as photos hardly tell a plane from what is a hundredth of the depth off */
-#define UNSEEN 1.0f      /* cost of a depth at which no neighbour sees the site: that of no correlation */
+#define MOST_COST 1.0f   /* that of no correlation */
 #define NONE UINT16_MAX
 
 /* A plane as a camera sees it: inverse depth q[0] + q[1] x + q[2] y at (x, y) of its picture, 0 behind the plane; the
@@ -28,7 +28,9 @@ typedef struct seen_plane {
 
 /* A view, its sites and their candidates. */
 typedef struct asker {
+    splat_view_maps *maps;
     splat_view_map *map;
+    size_t number; /* of the view */
     const splat_plane *planes;
     seen_plane *seen; /* [n_planes] */
     size_t n_planes, columns, rows;
@@ -152,27 +154,55 @@ static float worse(const asker *a, size_t site, uint16_t plane)
             const size_t at = j * a->columns + i;
             for (size_t k = 0; k < CANDIDATES && a->candidates[k * n + at] != NONE; k++) {
                 const float cost = a->costs[(k + 1) * n + at], own = a->costs[at];
-                if (a->candidates[k * n + at] != plane || (cost >= UNSEEN && own >= UNSEEN)) continue;
-                sum += fminf(cost, UNSEEN) - fminf(own, UNSEEN);
+                if (a->candidates[k * n + at] != plane || cost >= SPLAT_MATCH_DUMB || own >= SPLAT_MATCH_DUMB) continue;
+                sum += fminf(cost, MOST_COST) - fminf(own, MOST_COST);
                 n_costs++;
             }
         }
     return n_costs < LEAST_AROUND ? INFINITY : sum / (float)n_costs;
 }
 
+/* True if the neighbours that see a place are all too near to the view for its depth. */
+static bool is_far(const asker *a, size_t pixel, const float slant[3])
+{
+    const splat_view_map *map = &a->maps->views[a->number];
+    const size_t width = (size_t)map->camera.width;
+    float place[3], sight[3], image[3];
+    uint32_t n = 0;
+    splat_camera_unproject(&map->camera, (float)(pixel % width) + 0.5f, (float)(pixel / width) + 0.5f, 1 / slant[0],
+                           place);
+    for (int k = 0; k < 3; k++) sight[k] = place[k] - map->camera.center[k];
+    for (uint32_t i = 0; i < map->n_neighbors; i++) {
+        const splat_camera *other = &a->maps->views[map->neighbors[i]].camera;
+        float dot = 0, own = 0, square = 0;
+        if (!splat_camera_project(other, place, image)) continue;
+        for (int k = 0; k < 3; k++) {
+            const float d = place[k] - other->center[k];
+            dot += d * sight[k];
+            own += sight[k] * sight[k];
+            square += d * d;
+        }
+        if (dot < SPLAT_MATCH_MOST_COSINE * sqrtf(own * square)) return false;
+        n++;
+    }
+    return n > 0;
+}
+
+/* The plane that costs least; of those too far for photos to tell, the nearest. */
 static void choose(asker *a, size_t site)
 {
-    const size_t n = a->columns * a->rows;
+    const size_t n = a->columns * a->rows, pixel = pixel_of(a, site);
     float least = -SPLAT_MATCH_GAIN;
     a->chosen[site] = NONE;
-    for (size_t k = 0; k < CANDIDATES && a->candidates[k * n + site] != NONE; k++) {
+    for (size_t k = CANDIDATES; k-- > 0;) {
         const uint16_t plane = a->candidates[k * n + site];
         float slant[3], off;
-        if (!is_near(a->map, &a->seen[plane], pixel_of(a, site), slant, &off)) continue;
+        if (plane == NONE || !is_near(a->map, &a->seen[plane], pixel, slant, &off)) continue;
         const float cost = worse(a, site, plane) + FARTHER * off;
-        if (!(cost < least)) continue;
-        least = cost;
-        a->chosen[site] = plane;
+        const bool is_better = cost < least;
+        if (is_better) least = cost;
+        if (is_better || (least == -SPLAT_MATCH_GAIN && cost == INFINITY && is_far(a, pixel, slant)))
+            a->chosen[site] = plane;
     }
 }
 
@@ -221,7 +251,8 @@ splat_status splat_view_planes_take(splat_photo_matcher *photos, splat_view_maps
                                     splat_error *error)
 {
     splat_view_map *map = &maps->views[number];
-    asker a = {.map = map, .planes = planes, .n_planes = n, .columns = splat_match_sites(map->camera.width, STRIDE),
+    asker a = {.maps = maps, .map = map, .number = number, .planes = planes, .n_planes = n,
+               .columns = splat_match_sites(map->camera.width, STRIDE),
                .rows = splat_match_sites(map->camera.height, STRIDE)};
     const size_t n_sites = a.columns * a.rows;
     if (n_sites == 0 || n == 0) return SPLAT_OK;
