@@ -152,7 +152,11 @@ static splat_status send(splat_photo_matcher *m, int slot, size_t number, bool h
     const splat_matched_view *view = &m->views[number];
     size_t n = splat_camera_pixels(view->camera);
     *to = (splat_match_view){view->camera, m->photos[slot].data, NULL};
-    SPLAT_TRY(splat_backend_upload(m->backend, m->photos[slot].data, view->grey, n, error));
+    if (m->held[slot] != number + 1) {
+        m->held[slot] = 0;
+        SPLAT_TRY(splat_backend_upload(m->backend, m->photos[slot].data, view->grey, n, error));
+        m->held[slot] = number + 1;
+    }
     if (!view->depth || !has_depth) return SPLAT_OK;
     to->depth = m->depths[slot].data;
     return splat_backend_upload(m->backend, m->depths[slot].data, view->depth, n * sizeof *view->depth, error);

@@ -26,6 +26,7 @@ typedef struct splat_photo_matcher {
     float noise;               /* deviation of the photos' noise, levels */
     float (*first)[3], (*best)[3]; /* [sites] of the view that is compared: planes before and after (op match) */
     uint8_t *judged;               /* [sites] verdicts */
+    size_t held[1 + SPLAT_MATCH_NEIGHBORS]; /* number + 1 of the view whose photo a slot of `photos` has; 0: none */
     splat_block photos[1 + SPLAT_MATCH_NEIGHBORS], depths[1 + SPLAT_MATCH_NEIGHBORS], planes, costs, verdicts;
 } splat_photo_matcher;
 

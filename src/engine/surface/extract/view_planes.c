@@ -1,10 +1,11 @@
-/* The splat's depth of what many views see at a grazing angle, as the far end of a lawn, is bumpy, and all views agree
- * on the bumps, which they have from one splat. The photos are asked: a patch of the view, put onto the neighbours by
- * the splat's depth and by a plane of the scene near it (op match). What surrounds a site has a say, too. */
+/* All views agree on the bumps that a splat has where views look at a grazing angle, such as the far end of a lawn. So
+ * the photos are asked: op match puts a patch of the view onto the neighbours by the splat's depth, and by each plane
+ * near it, and compares the costs. The sites around a site have a say, too. */
 #include "surface/extract/view_planes.h"
 
 #include "math/camera.h"
 #include "math/sight.h"
+#include "surface/planes/plane_shade.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -105,23 +106,15 @@ static void list_candidates(asker *a, size_t site)
 /* The splat's depth and normal at a site, as of op match. */
 static void put_own(const splat_view_map *map, size_t pixel, float slant[3])
 {
-    float place[3], normal[3];
-    splat_plane plane = {.offset = 0};
-    splat_normal_decode(map->normal + 2 * pixel, normal);
-    splat_view_map_place(map, pixel, place);
-    for (int k = 0; k < 3; k++) {
-        plane.normal[k] = (double)normal[k];
-        plane.offset += plane.normal[k] * (double)place[k];
-    }
-    const seen_plane own = see(&map->camera, &plane);
-    if (put(&map->camera, &own, pixel, slant)) return;
-    slant[0] = 1 / map->depth[pixel];
-    slant[1] = slant[2] = 0;
+    plane_slant own;
+    if (!plane_shade_slant_of_map(map, pixel, &own)) own = (plane_slant){.q = 1 / map->depth[pixel]};
+    slant[0] = own.q;
+    slant[1] = own.right;
+    slant[2] = own.down;
 }
 
 /* Costs of one hypothesis of all sites: of their own depth, k = 0, or of candidate k - 1. */
-static splat_status ask(asker *a, splat_photo_matcher *photos, size_t number, size_t k, int threads,
-                        splat_error *error)
+static splat_status ask(asker *a, splat_photo_matcher *photos, size_t k, int threads, splat_error *error)
 {
     const size_t n = a->columns * a->rows;
     size_t n_asked = 0;
@@ -136,7 +129,7 @@ static splat_status ask(asker *a, splat_photo_matcher *photos, size_t number, si
         n_asked++;
     }
     if (n_asked)
-        SPLAT_TRY(splat_photo_matcher_ask(photos, number, a->map->neighbors, a->map->n_neighbors, STRIDE,
+        SPLAT_TRY(splat_photo_matcher_ask(photos, a->number, a->map->neighbors, a->map->n_neighbors, STRIDE,
                                           a->costs + k * n, error));
     for (size_t i = 0; i < n; i++)
         if (a->candidates[(k ? k - 1 : 0) * n + i] == NONE) a->costs[k * n + i] = INFINITY;
@@ -167,19 +160,21 @@ static bool is_far(const asker *a, size_t pixel, const float slant[3])
 {
     const splat_view_map *map = &a->maps->views[a->number];
     const size_t width = (size_t)map->camera.width;
-    float place[3], sight[3], image[3];
+    float place[3], sight[3], image[3], own = 0;
     uint32_t n = 0;
     splat_camera_unproject(&map->camera, (float)(pixel % width) + 0.5f, (float)(pixel / width) + 0.5f, 1 / slant[0],
                            place);
-    for (int k = 0; k < 3; k++) sight[k] = place[k] - map->camera.center[k];
+    for (int k = 0; k < 3; k++) {
+        sight[k] = place[k] - map->camera.center[k];
+        own += sight[k] * sight[k];
+    }
     for (uint32_t i = 0; i < map->n_neighbors; i++) {
         const splat_camera *other = &a->maps->views[map->neighbors[i]].camera;
-        float dot = 0, own = 0, square = 0;
+        float dot = 0, square = 0;
         if (!splat_camera_project(other, place, image)) continue;
         for (int k = 0; k < 3; k++) {
             const float d = place[k] - other->center[k];
             dot += d * sight[k];
-            own += sight[k] * sight[k];
             square += d * d;
         }
         if (dot < SPLAT_MATCH_MOST_COSINE * sqrtf(own * square)) return false;
@@ -193,16 +188,20 @@ static void choose(asker *a, size_t site)
 {
     const size_t n = a->columns * a->rows, pixel = pixel_of(a, site);
     float least = -SPLAT_MATCH_GAIN;
+    bool is_told = false; /* by photos */
     a->chosen[site] = NONE;
     for (size_t k = CANDIDATES; k-- > 0;) {
         const uint16_t plane = a->candidates[k * n + site];
         float slant[3], off;
         if (plane == NONE || !is_near(a->map, &a->seen[plane], pixel, slant, &off)) continue;
         const float cost = worse(a, site, plane) + FARTHER * off;
-        const bool is_better = cost < least;
-        if (is_better) least = cost;
-        if (is_better || (least == -SPLAT_MATCH_GAIN && cost == INFINITY && is_far(a, pixel, slant)))
+        if (cost < least) {
+            least = cost;
+            is_told = true;
             a->chosen[site] = plane;
+        } else if (!is_told && cost == INFINITY && is_far(a, pixel, slant)) {
+            a->chosen[site] = plane;
+        }
     }
 }
 
@@ -228,15 +227,14 @@ static uint64_t set(const asker *a, size_t site)
     return n_taken;
 }
 
-static splat_status take(asker *a, splat_photo_matcher *photos, size_t number, int threads, uint64_t *n_taken,
-                         splat_error *error)
+static splat_status take(asker *a, splat_photo_matcher *photos, int threads, uint64_t *n_taken, splat_error *error)
 {
     const size_t n = a->columns * a->rows;
     uint64_t sum = 0;
     for (size_t i = 0; i < a->n_planes; i++) a->seen[i] = see(&a->map->camera, &a->planes[i]);
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < n; i++) list_candidates(a, i);
-    for (size_t k = 0; k <= CANDIDATES; k++) SPLAT_TRY(ask(a, photos, number, k, threads, error));
+    for (size_t k = 0; k <= CANDIDATES; k++) SPLAT_TRY(ask(a, photos, k, threads, error));
 #pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < n; i++) choose(a, i);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
@@ -261,7 +259,7 @@ splat_status splat_view_planes_take(splat_photo_matcher *photos, splat_view_maps
     a.costs = malloc((1 + CANDIDATES) * n_sites * sizeof *a.costs);
     a.chosen = malloc(n_sites * sizeof *a.chosen);
     splat_status status = a.seen && a.candidates && a.costs && a.chosen
-                              ? take(&a, photos, number, threads, n_taken, error)
+                              ? take(&a, photos, threads, n_taken, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu places of a photo", n_sites);
     free(a.seen);
     free(a.candidates);
