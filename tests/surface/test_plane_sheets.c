@@ -2,7 +2,6 @@
  * if they stand square to the scene. */
 #include "plane_fixture.h"
 #include "surface/planes/plane_parts.h"
-#include "surface/planes/plane_recall.h"
 #include "surface/planes/plane_sheets.h"
 
 #include <setjmp.h>
@@ -138,28 +137,9 @@ static void a_ramp_stays(void **state)
     done(&s);
 }
 
-static void square_planes_come_back(void **state)
-{
-    (void)state;
-    shelf s;
-    splat_error error;
-    size_t n = 3, n_lost = 0;
-    const plane_global lost[5] = {plane_of(1, 0, 0, 5), plane_of(0.6, 0, 0.8, 4), plane_of(0, 0, 1, 0.001),
-                                  plane_of(0.9999, 0.0141, 0, 5.001), plane_of(0, 0, 1, -0.5)};
-    plane_global noted[PLANE_MAX_LOST];
-    make(&s, false);
-    plane_recall_note(&s.maps, &s.view, s.planes, 3, noted, &n_lost);
-    assert_true(n_lost == 3 && noted[1].fit.centroid[1] == 0.2);
-    assert_int_equal(plane_recall(&s.maps, &s.view, s.planes, &n, lost, 5, 2, &error), SPLAT_OK);
-    assert_int_equal(n, 5);
-    assert_true(s.planes[3].fit.offset == -0.5 && s.planes[4].fit.normal[1] == 0.0141); /* the latest */
-    done(&s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_has_two_lines_alone_is_the_wall_behind),
-                                       cmocka_unit_test(or_nothing_without_a_wall), cmocka_unit_test(a_ramp_stays),
-                                       cmocka_unit_test(square_planes_come_back)};
+                                       cmocka_unit_test(or_nothing_without_a_wall), cmocka_unit_test(a_ramp_stays)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -139,7 +139,7 @@ static void spoil(room *r, int kind)
         }
 }
 
-static void ceiling_follows_from_the_walls(void **state)
+static void a_ceiling_is_found_though_its_depths_wave(void **state)
 {
     (void)state;
     enum { N = 24 };
@@ -155,7 +155,7 @@ static void ceiling_follows_from_the_walls(void **state)
                   room_part_near(&r, ROOM_CEILING, 0.03f), room_part_wrong(&r, before, ROOM_CEILING));
     assert_true(ceiling < 0.3);
     assert_true(room_part_near(&r, ROOM_CEILING, 0.03f) > 0.65); /* the rest is bright, or no three photos see it */
-    assert_true(room_part_wrong(&r, before, ROOM_CEILING) < 0.01);
+    assert_true(room_part_wrong(&r, before, ROOM_CEILING) < 0.05);
     assert_true(room_part_near(&r, ROOM_WALL, 0.02f) > 0.75);
     splat_planes_info_free(&info);
     free_depths(before, r.maps.n);
@@ -289,7 +289,6 @@ enum { N_VIEWS = 3, WIDTH = 64, HEIGHT = 48 };
 typedef struct ceiling {
     splat_view_maps maps;
     plane_view views[N_VIEWS];
-    plane_global walls[2]; /* y = 1.9 and x = 1 */
 } ceiling;
 
 static void ceiling_make(ceiling *c)
@@ -312,8 +311,6 @@ static void ceiling_make(ceiling *c)
         v->segments[0].n_pixels = WIDTH * HEIGHT;
         v->segments[0].n_rim = 128;
     }
-    c->walls[0].fit = (plane_fit){.normal = {0, -1, 0}, .offset = -1.9};
-    c->walls[1].fit = (plane_fit){.normal = {-1, 0, 0}, .offset = -1};
 }
 
 static void ceiling_free(ceiling *c)
@@ -323,7 +320,7 @@ static void ceiling_free(ceiling *c)
 }
 
 /* n seeds on a line in every view. */
-static void add_line(ceiling *c, int n, const double from[3], const double to[3], uint16_t line)
+static void add_line(ceiling *c, int n, const double from[3], const double to[3])
 {
     for (int i = 0; i < N_VIEWS; i++)
         for (int k = 0; k < n; k++) {
@@ -332,7 +329,6 @@ static void add_line(ceiling *c, int n, const double from[3], const double to[3]
             for (int j = 0; j < 3; j++) s->position[j] = (float)(from[j] + (to[j] - from[j]) * k / n);
             assert_true(splat_camera_project(&c->maps.views[i].camera, s->position, image));
             s->depth = image[2];
-            s->line = line;
             s->pixel = (uint32_t)image[1] * WIDTH + (uint32_t)image[0];
             c->views[i].segments[0].n_seeds++;
         }
@@ -346,16 +342,16 @@ static void one_line_is_no_plane(void **state)
     ceiling c;
     ceiling_make(&c);
     /* a wall's upper edge, and depths that are wrong in a spot: some plane goes through both */
-    add_line(&c, 60, (const double[3]){-1, 1.9, 3}, (const double[3]){1, 1.9, 3}, 1);
-    add_line(&c, 20, (const double[3]){0, 1.2, 2.7}, (const double[3]){0.03, 1.22, 2.7}, 0);
+    add_line(&c, 60, (const double[3]){-1, 1.9, 3}, (const double[3]){1, 1.9, 3});
+    add_line(&c, 20, (const double[3]){0, 1.2, 2.7}, (const double[3]){0.03, 1.22, 2.7});
     for (size_t i = 0; i < N_VIEWS; i++) {
-        assert_int_equal(plane_pool_make(&c.maps, c.views, i, c.walls, 1, &error), SPLAT_OK);
+        assert_int_equal(plane_pool_make(&c.maps, c.views, i, 1, &error), SPLAT_OK);
         assert_int_equal(c.views[i].n_hypotheses, 0);
     }
     /* another wall's edge, and there is no doubt */
-    add_line(&c, 40, (const double[3]){1, 0.6, 3}, (const double[3]){1, 1.9, 3}, 2);
+    add_line(&c, 40, (const double[3]){1, 0.6, 3}, (const double[3]){1, 1.9, 3});
     for (size_t i = 0; i < N_VIEWS; i++) {
-        assert_int_equal(plane_pool_make(&c.maps, c.views, i, c.walls, 1, &error), SPLAT_OK);
+        assert_int_equal(plane_pool_make(&c.maps, c.views, i, 1, &error), SPLAT_OK);
         assert_int_equal(c.views[i].n_hypotheses, 1);
         const plane_fit *fit = &c.views[i].hypotheses[0].fit;
         assert_true(fit->normal[2] < -0.9999 && fabs(fit->offset + 3) < 0.001);
@@ -370,10 +366,10 @@ static void balls_hide_nothing(void **state)
     splat_error error;
     ceiling c;
     ceiling_make(&c);
-    add_line(&c, 60, (const double[3]){-1, 1.9, 3}, (const double[3]){1, 1.9, 3}, 1);
-    add_line(&c, 40, (const double[3]){1, 0.6, 3}, (const double[3]){1, 1.9, 3}, 2);
+    add_line(&c, 60, (const double[3]){-1, 1.9, 3}, (const double[3]){1, 1.9, 3});
+    add_line(&c, 40, (const double[3]){1, 0.6, 3}, (const double[3]){1, 1.9, 3});
     for (size_t i = 0; i < N_VIEWS; i++) {
-        assert_int_equal(plane_pool_make(&c.maps, c.views, i, c.walls, 1, &error), SPLAT_OK);
+        assert_int_equal(plane_pool_make(&c.maps, c.views, i, 1, &error), SPLAT_OK);
         assert_int_equal(c.views[i].n_hypotheses, 1);
         const plane_hypothesis own = c.views[i].hypotheses[0];
         float radius[N_VIEWS][2];
@@ -382,28 +378,12 @@ static void balls_hide_nothing(void **state)
                 radius[v][b] = c.views[v].balls[b][3];
                 c.views[v].balls[b][3] = 1e9f;
             }
-        assert_int_equal(plane_pool_make(&c.maps, c.views, i, c.walls, 1, &error), SPLAT_OK);
+        assert_int_equal(plane_pool_make(&c.maps, c.views, i, 1, &error), SPLAT_OK);
         assert_int_equal(c.views[i].n_hypotheses, 1);
         assert_memory_equal(&c.views[i].hypotheses[0].fit, &own.fit, sizeof own.fit);
         assert_int_equal(c.views[i].hypotheses[0].n_seeds, own.n_seeds);
         for (size_t v = 0; v < N_VIEWS; v++)
             for (int b = 0; b < 2; b++) c.views[v].balls[b][3] = radius[v][b];
-    }
-    ceiling_free(&c);
-}
-
-/* Two lines of one plane determine that plane, and nothing of the surface next to it. */
-static void lines_of_one_plane_are_not_another(void **state)
-{
-    (void)state;
-    splat_error error;
-    ceiling c;
-    ceiling_make(&c);
-    add_line(&c, 60, (const double[3]){-1, 1.9, 3}, (const double[3]){1, 1.9, 3}, 1);
-    add_line(&c, 60, (const double[3]){0.8, 1.9, 2}, (const double[3]){0.8, 1.9, 3}, 1);
-    for (size_t i = 0; i < N_VIEWS; i++) {
-        assert_int_equal(plane_pool_make(&c.maps, c.views, i, c.walls, 1, &error), SPLAT_OK);
-        assert_int_equal(c.views[i].n_hypotheses, 0);
     }
     ceiling_free(&c);
 }
@@ -419,7 +399,7 @@ static uint8_t planes_of_a_square(uint32_t n_pixels, double side, double hang)
     for (int k = 0; k < 4; k++) {
         const double x[5] = {-1, 1, 1, -1, -1}, y[5] = {-1, -1, 1, 1, -1}, z = k % 2 ? 3 + hang : 3 - hang;
         const double from[3] = {side * x[k], 1.4 + side * y[k], z}, to[3] = {side * x[k + 1], 1.4 + side * y[k + 1], z};
-        add_line(&c, 16, from, to, 0);
+        add_line(&c, 16, from, to);
     }
     c.views[0].segments[0].n_pixels = n_pixels;
     plane_candidates(&c.maps.views[0].camera, &c.views[0], &plane, 1);
@@ -447,11 +427,11 @@ static void what_a_plate_stands_on_is_not_its_plane(void **state)
         .normal = {0, 0, -1}, .offset = -3, .centroid = {0, 1.4, 3}, .axes = {{1, 0, 0}, {0, 1, 0}}};
     planes[1].fit = (plane_fit){
         .normal = {0, -1, 0}, .offset = -2, .centroid = {0, 2, 3}, .axes = {{1, 0, 0}, {0, 0, 1}}};
-    add_line(&c, 16, (const double[3]){-0.8, 0.8, 3}, (const double[3]){0.8, 0.8, 3}, 0);
-    add_line(&c, 16, (const double[3]){-0.8, 0.8, 3}, (const double[3]){-0.8, 1.9, 3}, 0);
-    add_line(&c, 16, (const double[3]){0.8, 0.8, 3}, (const double[3]){0.8, 1.9, 3}, 0);
-    add_line(&c, 8, (const double[3]){-0.8, 2, 3.065}, (const double[3]){0.8, 2, 3.065}, 0);
-    add_line(&c, 8, (const double[3]){-0.8, 2, 2.935}, (const double[3]){0.8, 2, 2.935}, 0);
+    add_line(&c, 16, (const double[3]){-0.8, 0.8, 3}, (const double[3]){0.8, 0.8, 3});
+    add_line(&c, 16, (const double[3]){-0.8, 0.8, 3}, (const double[3]){-0.8, 1.9, 3});
+    add_line(&c, 16, (const double[3]){0.8, 0.8, 3}, (const double[3]){0.8, 1.9, 3});
+    add_line(&c, 8, (const double[3]){-0.8, 2, 3.065}, (const double[3]){0.8, 2, 3.065});
+    add_line(&c, 8, (const double[3]){-0.8, 2, 2.935}, (const double[3]){0.8, 2, 2.935});
     plane_candidates(&c.maps.views[0].camera, &c.views[0], planes, 2);
     assert_int_equal(c.views[0].segments[0].n_strong, 1);
     assert_int_equal(c.views[0].segments[0].planes[0], 0);
@@ -477,8 +457,8 @@ static size_t count_wrong_at_an_edge(double y, double z, bool is_concave)
     for (int k = 0; k < 2; k++) {
         const double x = k ? 0.6 : -0.6, far[3] = {x, y + sign * 0.9, z}, farther[3] = {x, y + sign * 0.5, z};
         const double near[3] = {x, y, z + sign * 0.1}, off[3] = {x, y, z + sign * 0.4};
-        add_line(&c, 24, far, farther, 0);
-        add_line(&c, 24, near, off, 0);
+        add_line(&c, 24, far, farther);
+        add_line(&c, 24, near, off);
     }
     const splat_camera *camera = &c.maps.views[1].camera;
     plane_candidates(camera, &c.views[1], planes, 2);
@@ -678,13 +658,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walls_become_flat_and_round_things_stay),
-        cmocka_unit_test(ceiling_follows_from_the_walls),
+        cmocka_unit_test(a_ceiling_is_found_though_its_depths_wave),
         cmocka_unit_test(outlines_of_a_ball_are_no_plane),
         cmocka_unit_test(outlines_of_a_column_are_no_plane),
         cmocka_unit_test(a_ground_does_not_reach_into_the_sky),
         cmocka_unit_test(one_line_is_no_plane),
         cmocka_unit_test(balls_hide_nothing),
-        cmocka_unit_test(lines_of_one_plane_are_not_another),
         cmocka_unit_test(what_is_bent_by_a_part_of_its_size_is_no_plane),
         cmocka_unit_test(what_a_plate_stands_on_is_not_its_plane),
         cmocka_unit_test(planes_end_where_they_meet),

@@ -80,7 +80,7 @@ static void take_seeds(const collector *c, size_t number, found *own)
         for (uint32_t k = 0; h->plane >= 0 && k < segment->n_seeds; k++) {
             const plane_seed *seed = &view->seeds[segment->first_seed + k];
             const double off = fabs(plane_distance(&c->planes[h->plane].fit, seed->position));
-            if (seed->line || !(off < PLANE_ANCHOR_REACH * (double)seed->depth)) continue;
+            if (!(off < PLANE_ANCHOR_REACH * (double)seed->depth)) continue;
             own->anchors[own->n++] = (plane_anchor){{seed->position[0], seed->position[1], seed->position[2]},
                                                     seed->depth, (uint32_t)h->plane};
         }

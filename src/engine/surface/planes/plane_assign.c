@@ -31,11 +31,10 @@ static bool is_in_rectangle(const plane_global *plane, const float p[3], double 
     return true;
 }
 
-/* True if a seed supports a plane: the seed of a line does not support the line's own plane. */
+/* True if a seed supports a plane. */
 static bool is_on(const plane_global *planes, uint32_t number, const plane_seed *seed, float part)
 {
     const plane_global *plane = &planes[number];
-    if (seed->line == number + 1 || !plane_seed_counts(seed)) return false;
     double tolerance = (double)part * (double)seed->depth;
     return fabs(plane_distance(&plane->fit, seed->position)) < tolerance &&
            is_in_rectangle(plane, seed->position, tolerance);
@@ -69,8 +68,8 @@ static uint32_t count_on(const plane_seed *seeds, const plane_segment *segment, 
 static void find_candidates(const splat_camera *camera, const plane_seed *seeds, plane_segment *segment,
                             const plane_global *planes, size_t n_planes)
 {
-    uint32_t covered = 0, n_seeds = 0;
-    for (uint32_t i = 0; i < segment->n_seeds; i++) n_seeds += plane_seed_counts(&seeds[i]);
+    const uint32_t n_seeds = segment->n_seeds;
+    uint32_t covered = 0;
     uint32_t least = (uint32_t)(LEAST_PART * n_seeds);
     uint8_t weak[PLANE_MAX_PLANES];
     memset(weak, 0, sizeof weak);
@@ -117,7 +116,7 @@ static bool are_refuted(const splat_camera *c, const plane_seed *seeds, const pl
     uint32_t n_on = 0, n_behind = 0;
     for (uint32_t i = 0; i < segment->n_seeds; i++) {
         const plane_seed *s = &seeds[i];
-        bool on = false, behind = !s->line;
+        bool on = false, behind = true;
         for (int k = 0; k < segment->n_strong; k++) {
             const plane_global *plane = &planes[segment->planes[k]];
             on |= is_on(planes, segment->planes[k], s, segment->tolerance);

@@ -48,7 +48,6 @@ bool plane_fit_make(const plane_moments *m, plane_fit *fit)
 #define TRIALS 160
 #define JUDGES 192      /* seeds that judge a trial */
 #define TOLERANCE 0.008 /* of the reach */
-#define LINE_NEAR 0.03  /* of the depth: so near is a plane to that of a line */
 #define LEAST_SEEDS 20
 #define LEAST_PART 0.12 /* of the segment's seeds */
 #define LEAST_SPREAD 0.1
@@ -76,18 +75,6 @@ static double judge(const plane_ransac *r, const double normal[3], double offset
     return score;
 }
 
-/* True if the plane ends at the segment: all seeds of a line also lie on the plane. */
-static bool is_of_a_line(const plane_ransac *r, const double normal[3], const plane_seed *on)
-{
-    for (uint32_t i = 0; i < r->n_lines; i++) {
-        const plane_fit *fit = &r->planes[r->lines[i]].fit;
-        if (plane_is_parallel(fit->normal, normal) &&
-            fabs(plane_distance(fit, on->position)) < LINE_NEAR * (double)on->depth)
-            return true;
-    }
-    return false;
-}
-
 /* The plane through three of the seeds that are left; false when they lie nearly on a line. */
 static bool draw(const plane_ransac *r, uint32_t round, uint32_t trial, double normal[3], double *offset)
 {
@@ -112,7 +99,7 @@ static bool draw(const plane_ransac *r, uint32_t round, uint32_t trial, double n
         normal[k] /= length;
         *offset += normal[k] * (double)p[0]->position[k];
     }
-    return !is_of_a_line(r, normal, p[0]);
+    return true;
 }
 
 /* Least squares over the seeds within the tolerance, three times; how many they are. */

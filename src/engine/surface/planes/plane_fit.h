@@ -19,9 +19,6 @@ typedef struct plane_ransac {
     uint32_t *left, n_left; /* seeds without a plane */
     uint64_t seed;          /* seed of the random numbers, with these two: */
     uint32_t view, segment, trials;
-    const plane_global *planes;            /* planes of the lines among the seeds, which no segment takes */
-    uint16_t lines[PLANE_MAX_LINES];       /* [n_lines] them */
-    uint32_t n_lines;
 } plane_ransac;
 
 /* The next plane with at least an eighth of n_all seeds, which are taken from those left; false when there is none. */

@@ -64,7 +64,7 @@ static void add_seeds(plane_chooser *o)
     for (uint32_t i = 0; i < o->segment->n_seeds; i++) {
         const plane_seed *seed = &o->view->seeds[o->segment->first_seed + i];
         float image[3];
-        if (plane_seed_counts(seed) && splat_camera_project(&o->map->camera, seed->position, image))
+        if (splat_camera_project(&o->map->camera, seed->position, image))
             add_known(o, image[0], image[1], 1 / image[2], SEED_SIGMA);
     }
 }
@@ -128,7 +128,7 @@ static splat_status sweep(plane_chooser *o, splat_error *error)
         int x = (int)(seed->pixel % width), y = (int)(seed->pixel / width);
         size_t at = (size_t)((y - o->smooth.top) / o->smooth.step) * o->columns +
                     (size_t)((x - o->smooth.left) / o->smooth.step);
-        if (plane_seed_counts(seed)) cells[at].rim = 1 / seed->depth;
+        cells[at].rim = 1 / seed->depth;
     }
     splat_status status = plane_sweep(o->shade, o->number, cells, o->columns, o->n_cells / o->columns, o->least,
                                       o->most, o->noise, error);

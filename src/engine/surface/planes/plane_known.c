@@ -282,7 +282,7 @@ static void add_rims(chooser *o)
     for (uint32_t k = 0; k < segment->n_seeds; k++) {
         const plane_seed *seed = &view->seeds[segment->first_seed + k];
         const int x = (int)(seed->pixel % width), y = (int)(seed->pixel / width);
-        if (!plane_seed_counts(seed) || x < s->left || y < s->top) continue;
+        if (x < s->left || y < s->top) continue;
         const uint32_t column = (uint32_t)((x - s->left) / s->step), row = (uint32_t)((y - s->top) / s->step);
         if (column >= o->columns || row >= o->rows) continue;
         const uint32_t i = row * o->columns + column;

@@ -17,7 +17,6 @@
 #define LEAST_SUPPORT 12u /* seeds of a segment */
 #define SUPPORT 0.008     /* of the reach */
 #define BEND 0.03         /* of the smaller spread: the most that a seed is off */
-#define LINE_WEIGHT 16     /* of a line's seed, which several views agree on, to that of a splat's depth */
 #define MOST_LEADERS 6000
 #define N_PASSES 5
 #define DEGREE (3.14159265358979 / 180)
@@ -84,11 +83,10 @@ static bool fit_once(const merger *m, double part, plane_fit *fit)
         const plane_segment *segment = &view->segments[h->segment];
         for (uint32_t k = 0; k < segment->n_seeds; k++) {
             const plane_seed *seed = &view->seeds[segment->first_seed + k];
-            if (!plane_seed_counts(seed)) continue;
             const double reach = plane_seed_reach(fit->normal, seed, m->maps->views[h->view].camera.center);
             double q = plane_distance(fit, seed->position) / tolerance_of(fit, reach, part);
             double sure = mean * mean / ((double)seed->depth * reach);
-            double weight = (1 - q * q) * (1 - q * q) * sure * sure * (plane_seed_is_line(seed) ? LINE_WEIGHT : 1);
+            double weight = (1 - q * q) * (1 - q * q) * sure * sure;
             if (q * q < 1) plane_moments_add(&moments, seed->position, weight);
         }
     }
@@ -108,7 +106,7 @@ static uint32_t support_of(const merger *m, const plane_hypothesis *h, plane_glo
         const plane_seed *seed = &view->seeds[segment->first_seed + k];
         double d = fabs(plane_distance(&plane->fit, seed->position));
         const double reach = plane_seed_reach(plane->fit.normal, seed, m->maps->views[h->view].camera.center);
-        if (!plane_seed_counts(seed) || !(d < tolerance_of(&plane->fit, reach, SUPPORT))) continue;
+        if (!(d < tolerance_of(&plane->fit, reach, SUPPORT))) continue;
         n++;
         *sum += d;
         for (int a = 0; a < 2; a++) {

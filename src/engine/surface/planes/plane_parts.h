@@ -11,7 +11,6 @@
 #define PLANE_SLOTS 4           /* planes of a segment */
 #define PLANE_MAX_SEGMENTS 8190 /* most segments of a view: 13 bits */
 #define PLANE_SEGMENT_SEEDS 512 /* most seeds of a segment */
-#define PLANE_MAX_LINES 8       /* planes that end at a segment */
 #define PLANE_LEAST_SLANT 0.1   /* of the depth: the least reach of a place */
 #define PLANE_SHADE_VIEWS 16    /* views that one place is compared in, at most */
 #define PLANE_SHADE_LEVEL 64    /* of a small photo: a level of 255 */
@@ -46,21 +45,12 @@ typedef struct plane_global plane_global;
 
 /* ---------------------------------------------------------------- one view */
 
-/* A place on the rim of a segment, where the photo has an edge. Its depth is the splat's or, where a plane of the scene
- * ends at the edge (plane_lines.c), that of the plane. */
+/* A place on the rim of a segment, where the photo has an edge, with the splat's depth. */
 typedef struct plane_seed {
     float position[3], depth;
-    uint32_t pixel;         /* pixel of the segment next to the edge */
-    uint16_t segment, line; /* the plane that ends here + 1; 0: the splat's depth; or: */
+    uint32_t pixel;   /* pixel of the segment next to the edge */
+    uint16_t segment;
 } plane_seed;
-
-#define PLANE_SEED_DOUBTED 0xffffu /* the splat's depth, where a plane that ends there says another */
-#define PLANE_LINE_LOST 0xfffeu    /* the line of a plane that is no more */
-
-static inline bool plane_seed_is_line(const plane_seed *seed)
-{
-    return seed->line > 0 && seed->line < PLANE_LINE_LOST;
-}
 
 /* How far a place is from a plane if its depth is wrong by the depth itself: the error of a depth moves the place along
  * its ray, which hardly leaves a plane seen at a grazing angle. sight: the way to the place from its camera. */
@@ -82,12 +72,6 @@ static inline void plane_seed_put(plane_seed *seed, const splat_camera *c, float
 {
     seed->depth = depth;
     splat_camera_unproject(c, x, y, depth, seed->position);
-}
-
-/* True if the seed determines where the segment is. */
-static inline bool plane_seed_counts(const plane_seed *seed)
-{
-    return seed->line < PLANE_LINE_LOST;
 }
 
 typedef struct plane_segment {

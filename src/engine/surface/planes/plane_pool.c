@@ -1,5 +1,5 @@
-/* Planes of segments that their own seeds say too little of: the seeds of all views that fall into the segment, and
- * lines of planes that end there, fitted together. Two lines say all of a plane; one says nothing of its slope. */
+/* Planes of segments that their own seeds say too little of: the seeds of all views that fall into the segment,
+ * fitted together. Two lines of seeds say all of a plane; one says nothing of its slope. */
 #include "surface/planes/plane_pool.h"
 
 #include "surface/planes/plane_fit.h"
@@ -34,7 +34,6 @@ typedef struct pool {
     const splat_view_maps *maps;
     const plane_view *views;
     size_t number;
-    const plane_global *planes;
     uint64_t seed;
     pooled *all;            /* [capacity] as they were found */
     size_t n, capacity;
@@ -116,7 +115,7 @@ static bool collect(pool *p)
                 i += PLANE_BOUND - 1;
                 continue;
             }
-            if (!plane_seed_counts(seed) || !plane_segment_is_open(&view->segments[seed->segment])) continue;
+            if (!plane_segment_is_open(&view->segments[seed->segment])) continue;
             uint32_t label = v == p->number ? seed->segment + 1u : segment_of(p, seed->position);
             if (label && !push(p, seed, (uint32_t)v, label - 1)) return false;
         }
@@ -136,20 +135,16 @@ static bool sort(pool *p, uint32_t n_segments)
     return true;
 }
 
-/* Those of one segment, every second, third ... of too many; which planes have lines among them. */
+/* Those of one segment, every second, third ... of too many. */
 static void take(pool *p, uint32_t segment, plane_ransac *r)
 {
     size_t begin = p->first[segment], n = p->first[segment + 1] - begin, stride = (n + MOST_SEEDS - 1) / MOST_SEEDS;
     p->n_seeds = 0;
-    r->n_lines = 0;
     for (size_t i = 0; i < n; i += stride) {
         const pooled *one = &p->all[p->order[begin + i]];
-        uint32_t line = one->seed.line, k = 0;
         p->left[p->n_seeds] = p->n_seeds;
         p->from[p->n_seeds] = one->view;
         p->seeds[p->n_seeds++] = one->seed;
-        while (line && k < r->n_lines && r->lines[k] != line - 1) k++;
-        if (line && k == r->n_lines && k < PLANE_MAX_LINES) r->lines[r->n_lines++] = (uint16_t)(line - 1);
     }
     r->n_left = p->n_seeds;
 }
@@ -211,7 +206,7 @@ static bool is_defined(const pool *p, plane_hypothesis *h, uint32_t round, uint3
 static void find(pool *p, plane_view *view, uint32_t segment)
 {
     plane_ransac r = {.maps = p->maps, .seeds = p->seeds, .from = p->from, .left = p->left, .seed = p->seed,
-                      .view = (uint32_t)p->number, .segment = segment, .trials = TRIALS, .planes = p->planes};
+                      .view = (uint32_t)p->number, .segment = segment, .trials = TRIALS};
     take(p, segment, &r);
     for (uint32_t round = 0; round < PLANE_SLOTS && r.n_left >= LEAST_SEEDS; round++) {
         plane_hypothesis *h = &view->hypotheses[view->n_hypotheses];
@@ -234,11 +229,11 @@ static void drop_open(plane_view *view)
     view->n_hypotheses = n;
 }
 
-splat_status plane_pool_make(const splat_view_maps *maps, plane_view *views, size_t number,
-                             const plane_global *planes, uint64_t seed, splat_error *error)
+splat_status plane_pool_make(const splat_view_maps *maps, plane_view *views, size_t number, uint64_t seed,
+                             splat_error *error)
 {
     plane_view *view = &views[number];
-    pool p = {.maps = maps, .views = views, .number = number, .planes = planes, .seed = seed};
+    pool p = {.maps = maps, .views = views, .number = number, .seed = seed};
     size_t most = (size_t)view->n_hypotheses + PLANE_SLOTS * (size_t)view->n_segments + 1;
     plane_hypothesis *more = realloc(view->hypotheses, most * sizeof *more);
     if (more) view->hypotheses = more;

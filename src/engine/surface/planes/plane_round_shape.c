@@ -129,8 +129,7 @@ static void look(plane_round_fitter *f)
 static bool tells(const plane_round *round, const plane_seed *seed)
 {
     double outward[3];
-    return plane_seed_counts(seed) &&
-           fabs(plane_round_distance(round, seed->position, outward)) < RIM_NEAR * (double)seed->depth &&
+    return fabs(plane_round_distance(round, seed->position, outward)) < RIM_NEAR * (double)seed->depth &&
            (!round->is_touching || fabs(splat_dot3(outward, round->along)) > PLANE_ROUND_SLANT);
 }
 

@@ -50,7 +50,7 @@ static void for_rims(const plane_round_places *s, const task *t, grid *g, rim_fu
             const float *p = view->seeds[k].position;
             const double place[3] = {(double)p[0], (double)p[1], (double)p[2]};
             const double across = splat_dot3(place, t->across) - g->middle;
-            if (!plane_seed_counts(&view->seeds[k]) || !(fabs(across) < t->round.radius)) continue;
+            if (!(fabs(across) < t->round.radius)) continue;
             function(g, splat_dot3(place, t->round.along), across);
         }
     }

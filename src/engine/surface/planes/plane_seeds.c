@@ -228,8 +228,7 @@ static int by_segment(const void *a, const void *b)
 {
     const plane_seed *p = a, *q = b;
     if (p->segment != q->segment) return p->segment < q->segment ? -1 : 1;
-    if (p->pixel != q->pixel) return p->pixel < q->pixel ? -1 : 1;
-    return p->line < q->line ? -1 : p->line > q->line;
+    return p->pixel < q->pixel ? -1 : p->pixel > q->pixel;
 }
 
 void plane_seeds_sort(plane_view *view)

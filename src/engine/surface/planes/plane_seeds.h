@@ -14,6 +14,7 @@ long plane_rim_step(const splat_camera *camera, int x, int y, const float direct
 /* The seeds of all segments, in their order, and the edges between segments. */
 splat_status plane_seeds_make(const splat_view_map *map, plane_work *work, uint16_t edge, plane_view *view,
                               splat_error *error);
+/* Sorts the seeds by segments; these know their own then. */
 void plane_seeds_sort(plane_view *view);
 
 #endif

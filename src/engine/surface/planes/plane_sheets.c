@@ -5,7 +5,6 @@
 
 #include "base/rng.h"
 #include "surface/planes/plane_fit.h"
-#include "surface/planes/plane_lines.h"
 #include "surface/planes/plane_square.h"
 
 #include <stdlib.h>
@@ -85,7 +84,7 @@ static size_t collect(const sheets *s, size_t plane)
         for (uint32_t i = 0; i < s->views[v].n_seeds; i++) {
             const plane_view *view = &s->views[v];
             const plane_seed *seed = &view->seeds[i];
-            if (!plane_seed_counts(seed) || plane_of_label(view, view->labels[seed->pixel]) != (int)plane) continue;
+            if (plane_of_label(view, view->labels[seed->pixel]) != (int)plane) continue;
             const double reach = plane_seed_reach(fit->normal, seed, s->maps->views[v].camera.center);
             if (fabs(plane_distance(fit, seed->position)) < ON * reach) s->left[n++] = seed;
         }
@@ -210,21 +209,15 @@ static bool rename_view(const splat_camera *camera, plane_view *view, const uint
 
 static bool remove_all(sheets *s, const uint16_t *becomes, size_t *n)
 {
-    plane_global *before = malloc((s->n + 1) * sizeof *before);
     uint16_t numbers[PLANE_MAX_PLANES];
-    bool ok = before != NULL;
-    if (!ok) return false;
-    memcpy(before, s->planes, s->n * sizeof *before);
+    bool ok = true;
     *n = 0;
     for (size_t i = 0; i < s->n; i++) {
         numbers[i] = (uint16_t)*n;
-        if (becomes[i] == i) s->planes[(*n)++] = before[i];
+        if (becomes[i] == i) s->planes[(*n)++] = s->planes[i];
     }
-    for (size_t v = 0; ok && v < s->maps->n; v++) {
+    for (size_t v = 0; ok && v < s->maps->n; v++)
         ok = rename_view(&s->maps->views[v].camera, &s->views[v], becomes, numbers);
-        plane_lines_rename(&s->views[v], before, s->planes, *n);
-    }
-    free(before);
     return ok;
 }
 
@@ -241,7 +234,7 @@ splat_status plane_sheets_remove(const splat_view_maps *maps, plane_view *views,
     s.left = malloc((n_seeds + 1) * sizeof *s.left);
     bool ok = s.counts && s.hidden && s.left;
     if (ok) plane_pixels_count(maps, views, *n, s.counts);
-    if (ok && plane_square_mark(planes, *n, s.counts, planes, *n, are_square) && mark(&s, are_square)) {
+    if (ok && plane_square_mark(planes, *n, s.counts, are_square) && mark(&s, are_square)) {
         ok = look_all(&s, threads);
         if (ok) find(&s, becomes);
         ok = ok && remove_all(&s, becomes, n);

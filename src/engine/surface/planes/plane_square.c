@@ -25,8 +25,7 @@ static double cosine_of(const plane_global *a, const plane_global *b)
     return fabs(splat_dot3(a->fit.normal, b->fit.normal));
 }
 
-bool plane_square_mark(const plane_global *planes, size_t n, const uint64_t *counts, const plane_global *others,
-                       size_t n_others, bool *are_square)
+bool plane_square_mark(const plane_global *planes, size_t n, const uint64_t *counts, bool *are_square)
 {
     const plane_global *largest[2] = {NULL, NULL};
     for (int k = 0; k < 2; k++) {
@@ -38,10 +37,10 @@ bool plane_square_mark(const plane_global *planes, size_t n, const uint64_t *cou
         }
         if (!largest[k]) return false;
     }
-    for (size_t i = 0; i < n_others; i++) {
+    for (size_t i = 0; i < n; i++) {
         are_square[i] = true;
         for (int k = 0; k < 2; k++) {
-            const double cosine = cosine_of(&others[i], largest[k]);
+            const double cosine = cosine_of(&planes[i], largest[k]);
             if (cosine > sin(SQUARE * DEGREE) && cosine < cos(SQUARE * DEGREE)) are_square[i] = false;
         }
     }

@@ -206,7 +206,6 @@ static opinion ask_seeds(const splat_camera *c, const plane_view *view, const pl
     for (uint32_t i = 0; i < segment->n_seeds; i++) {
         const plane_seed *seed = &view->seeds[segment->first_seed + i];
         float z;
-        if (!plane_seed_counts(seed)) continue;
         n_seeds++;
         if (first_of_all(c, segment, planes, n_planes, votes, seed->pixel, &z) >= 0)
             n_on += fabsf(seed->depth - z) < ADOPT_SEED * z;

@@ -15,17 +15,14 @@
 #include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_gains.h"
 #include "surface/planes/plane_known.h"
-#include "surface/planes/plane_lines.h"
 #include "surface/planes/plane_merge.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_pool.h"
-#include "surface/planes/plane_recall.h"
 #include "surface/planes/plane_rounds.h"
 #include "surface/planes/plane_seeds.h"
 #include "surface/planes/plane_segments.h"
 #include "surface/planes/plane_shade.h"
 #include "surface/planes/plane_sheets.h"
-#include "surface/planes/plane_textured.h"
 #include "surface/planes/plane_votes.h"
 
 #include <stdlib.h>
@@ -46,16 +43,13 @@ typedef struct finder {
     const splat_planes_options *options;
     plane_view *views;      /* [maps->n] */
     plane_global *planes;   /* [PLANE_MAX_PLANES] */
-    plane_global *first;    /* [PLANE_MAX_PLANES] the same of the first round: those that lines are of */
-    plane_global *lost;     /* [PLANE_MAX_LOST] those of all rounds */
-    size_t n_planes, n_lost;
+    size_t n_planes;
     int threads;
     plane_votes votes;
     plane_rounds rounds;
     const plane_shade *shade;
     float noise;            /* of the photos on a surface that is right, in levels */
     size_t part;            /* every so many-th view chooses */
-    uint64_t n_textured;    /* pixels with texture that took a plane */
     uint64_t n_smooth;      /* pixels that took a smooth surface */
     uint64_t *taken;        /* [PLANE_MAX_PLANES + 1] pixels that took a plane; last: plain ones */
     const plane_seen *seen; /* what the views have chosen, while they choose again */
@@ -177,6 +171,7 @@ static void write_rim(finder *f, splat_view_map *map, plane_work *work)
 
 static splat_status write(finder *f, size_t number, plane_work *work, splat_error *error)
 {
+    (void)error;
     splat_view_map *map = &f->maps->views[number];
     plane_view *view = &f->views[number];
     size_t n = splat_camera_pixels(&map->camera);
@@ -209,11 +204,8 @@ static splat_status write(finder *f, size_t number, plane_work *work, splat_erro
         taken[plane]++;
     }
     write_rim(f, map, work);
-    uint64_t n_textured;
-    SPLAT_TRY(plane_textured_set(map, view, f->planes, f->n_planes, &n_textured, error));
 #pragma omp critical(splat_planes)
     {
-        f->n_textured += n_textured;
         for (size_t i = 0; i <= PLANE_MAX_PLANES; i++) f->taken[i] += taken[i];
         f->n_smooth += n_smooth;
     }
@@ -295,12 +287,6 @@ static splat_status settle(finder *f, size_t number, plane_work *work, splat_err
     return SPLAT_OK;
 }
 
-static splat_status find_lines(finder *f, size_t number, plane_work *work, splat_error *error)
-{
-    (void)work;
-    return plane_lines_make(f->maps, f->views, number, f->first, error);
-}
-
 static splat_status bound_seeds(finder *f, size_t number, plane_work *work, splat_error *error)
 {
     (void)work;
@@ -310,7 +296,7 @@ static splat_status bound_seeds(finder *f, size_t number, plane_work *work, spla
 static splat_status find_in_pool(finder *f, size_t number, plane_work *work, splat_error *error)
 {
     (void)work;
-    return plane_pool_make(f->maps, f->views, number, f->first, f->options->seed, error);
+    return plane_pool_make(f->maps, f->views, number, f->options->seed, error);
 }
 
 static splat_status assign_again(finder *f, size_t number, plane_work *work, splat_error *error)
@@ -318,7 +304,6 @@ static splat_status assign_again(finder *f, size_t number, plane_work *work, spl
     plane_view *view = &f->views[number];
     size_t n = splat_camera_pixels(&f->maps->views[number].camera);
     for (size_t p = 0; p < n; p++) view->labels[p] &= PLANE_LABEL_SEGMENT;
-    plane_lines_rename(view, f->first, f->planes, f->n_planes);
     return assign(f, number, work, error);
 }
 
@@ -338,13 +323,9 @@ static splat_status settle_all(finder *f, double *share, splat_error *error)
     return status;
 }
 
-/* Gives segments without a plane seeds at the ends of planes, and hypotheses from all views together. Then makes all
- * planes again, because those of the first round may come from poor rims. */
+/* Gives segments without a plane hypotheses from all views together. Then makes all planes again. */
 static splat_status look_again(finder *f, splat_error *error)
 {
-    plane_recall_note(f->maps, f->views, f->planes, f->n_planes, f->lost, &f->n_lost);
-    memcpy(f->first, f->planes, PLANE_MAX_PLANES * sizeof *f->first);
-    SPLAT_TRY(for_views(f, find_lines, error));
     SPLAT_TRY(for_views(f, bound_seeds, error));
     SPLAT_TRY(for_views(f, find_in_pool, error));
     SPLAT_TRY(plane_merge(f->maps, f->views, f->planes, &f->n_planes, error));
@@ -356,7 +337,6 @@ static splat_status confirm(finder *f, splat_error *error)
 {
     const size_t before = f->n_planes;
     double share;
-    memcpy(f->first, f->planes, PLANE_MAX_PLANES * sizeof *f->first);
     SPLAT_TRY(plane_confirm(f->maps, f->views, f->planes, &f->n_planes, f->threads, error));
     if (f->n_planes == before) return SPLAT_OK;
     SPLAT_TRY(for_views(f, assign_again, error));
@@ -379,7 +359,6 @@ static splat_status find(finder *f, splat_error *error)
     SPLAT_TRY(confirm(f, error));
     SPLAT_TRY(plane_sheets_remove(f->maps, f->views, f->planes, &f->n_planes, f->options->seed, f->threads, error));
     SPLAT_TRY(plane_creases_refine(f->maps, f->views, f->planes, f->n_planes, f->threads, error));
-    SPLAT_TRY(plane_recall(f->maps, f->views, f->planes, &f->n_planes, f->lost, f->n_lost, f->threads, error));
     SPLAT_TRY(choose_all(f, error));
     SPLAT_TRY(look_for_rounds(f, error));
     return for_views(f, write, error);
@@ -393,7 +372,6 @@ static splat_status report(const finder *f, splat_planes_info *info, splat_error
     info->n = f->n_planes;
     info->n_plain = f->taken[PLANE_MAX_PLANES];
     info->n_smooth = f->n_smooth;
-    info->n_textured = f->n_textured;
     info->n_rounds = f->rounds.n;
     for (size_t i = 0; i < f->n_planes; i++) {
         const plane_global *from = &f->planes[i];
@@ -414,18 +392,14 @@ splat_status splat_planes_find(splat_view_maps *maps, const splat_planes_options
     finder f = {.maps = maps, .options = options, .threads = options->threads > 0 ? options->threads : 1};
     f.views = calloc(maps->n + 1, sizeof *f.views);
     f.planes = calloc(PLANE_MAX_PLANES, sizeof *f.planes);
-    f.first = calloc(PLANE_MAX_PLANES, sizeof *f.first);
-    f.lost = malloc(PLANE_MAX_LOST * sizeof *f.lost);
     f.taken = calloc(PLANE_MAX_PLANES + 1, sizeof *f.taken);
-    splat_status status = f.views && f.planes && f.first && f.lost && f.taken
+    splat_status status = f.views && f.planes && f.taken
                               ? find(&f, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for planes of %zu views", maps->n);
     if (status == SPLAT_OK) status = report(&f, info, error);
     for (size_t i = 0; f.views && i < maps->n; i++) plane_view_free(&f.views[i]);
     free(f.views);
     free(f.planes);
-    free(f.first);
-    free(f.lost);
     free(f.taken);
     return status;
 }
@@ -466,9 +440,8 @@ splat_status splat_surface_planes_apply(splat_scene *scene, const splat_mesh_ext
     double plain = (double)(info->n_plain ? info->n_plain : 1);
     splat_log(scene->context, SPLAT_LOG_NOTICE,
               "%zu planes, %zu round surfaces: %.1f %% of the photos' pixels are plain, %.1f %% of those lie on a "
-              "plane and %.1f %% on a smooth or round surface; %.1f %% of all have texture and lie on a plane",
+              "plane and %.1f %% on a smooth or round surface",
               info->n, info->n_rounds, 100.0 * (double)info->n_plain / (double)(n_pixels ? n_pixels : 1),
-              100.0 * (double)info->n_pixels / plain, 100.0 * (double)info->n_smooth / plain,
-              100.0 * (double)info->n_textured / (double)(n_pixels ? n_pixels : 1));
+              100.0 * (double)info->n_pixels / plain, 100.0 * (double)info->n_smooth / plain);
     return SPLAT_OK;
 }

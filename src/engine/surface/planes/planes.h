@@ -31,7 +31,6 @@ typedef struct splat_planes_info {
     splat_plane *planes; /* [n] */
     size_t n;
     uint64_t n_plain, n_pixels; /* plain pixels of all views, and those that have a plane now */
-    uint64_t n_textured;        /* pixels with texture that lie on a plane now */
     uint64_t n_smooth;          /* of the plain pixels those that lie on a smooth or round surface now */
     size_t n_rounds;            /* cylinders and balls */
 } splat_planes_info;

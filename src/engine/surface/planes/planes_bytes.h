@@ -18,11 +18,9 @@
 #define PLANE_ANCHOR_BYTES 40u      /* a place on a plane, found and kept */
 #define PLANE_VIEW_ANCHORS 16384u   /* most places of a view on planes, about */
 #define PLANE_RIM_SUMS_BYTES (104u * PLANE_MAX_PLANES) /* of a view's rims */
-#define PLANE_MAX_LOST (3 * PLANE_MAX_PLANES) /* most planes of earlier rounds */
-#define PLANE_LOST_BYTES (208u * PLANE_MAX_LOST)
 #define PLANE_REFINE_BYTES (128u * PLANE_MAX_PLANES * PLANE_MAX_PLANES) /* of two planes 9 unknowns' products, a pair */
 
-/* At most, for maps with n_pixels in all and `largest` in one: labels, and seeds, of which rims have two for 30 pixels
+/* At most, for maps with n_pixels in all and `largest` in one: labels, and seeds, of which rims have one for 30 pixels
  * at most, an edge and their own place; depths that others are asked for (plane_seen); then what a thread needs for a
  * view, the cells that views vote on, refining, and choosing. */
 static inline uint64_t splat_planes_bytes(uint64_t n_views, uint64_t n_pixels, uint64_t largest, int threads)
@@ -30,7 +28,7 @@ static inline uint64_t splat_planes_bytes(uint64_t n_views, uint64_t n_pixels, u
     uint64_t cells = (uint64_t)PLANE_MAX_PLANES * (PLANE_CELLS + 1) * (PLANE_CELLS + 1);
     uint64_t anchors = n_views * PLANE_ANCHOR_BYTES * (largest < PLANE_VIEW_ANCHORS ? largest : PLANE_VIEW_ANCHORS);
     return n_pixels * 8 + n_pixels / 4 + n_views * (65536 + PLANE_SHADE_BYTES + PLANE_RIM_SUMS_BYTES) + 4 * cells +
-           anchors + PLANE_LOST_BYTES + PLANE_REFINE_BYTES + PLANE_PLACES_BYTES + PLANE_ROUND_BYTES +
+           anchors + PLANE_REFINE_BYTES + PLANE_PLACES_BYTES + PLANE_ROUND_BYTES +
            (uint64_t)threads * (largest * PLANE_WORK_PIXEL_BYTES + cells + PLANE_POOL_BYTES + PLANE_CHOOSE_BYTES);
 }
 
