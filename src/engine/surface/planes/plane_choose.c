@@ -346,6 +346,7 @@ void plane_surfaces_free(plane_view *view)
         plane_smooth_free(&view->surfaces[i].smooth);
         free(view->surfaces[i].choices);
         free(view->surfaces[i].first);
+        free(view->surfaces[i].residuals);
     }
     free(view->surfaces);
     view->surfaces = NULL;

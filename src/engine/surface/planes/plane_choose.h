@@ -19,12 +19,17 @@ enum {
     PLANE_CHOICE_PLANE = PLANE_CHOICE_ROUND + 2 * PLANE_MAX_ROUNDS
 };
 
+#define PLANE_KNOWN 9 /* known surfaces that a segment may take, at most */
+
 /* The choices about a segment; cells are those between the nodes of `smooth`. */
 struct plane_surface {
     plane_smooth smooth;
     uint16_t *choices; /* [smooth.height - 1][smooth.width - 1]; NULL: nothing was asked */
     uint16_t *first;   /* the same, before known surfaces take cells */
     uint16_t planes[PLANE_CANDIDATES];
+    /* Of plane_known.c, for its next call: */
+    float *residuals;                     /* [1 + n_known][cells] by `first`, and on known surfaces; NAN: not asked */
+    uint16_t known[PLANE_KNOWN], n_known; /* choices */
 };
 
 /* Makes view->surfaces of one view; noise: plane_gains_noise. */

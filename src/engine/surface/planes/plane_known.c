@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LABELS 10        /* of a segment at most; the first is what cells have */
+#define LABELS (1 + PLANE_KNOWN) /* of a segment at most; the first is what cells have */
 #define FAR_OFF 0.2f     /* of the depth: no cell moves farther, unless others see what it moves to */
 #define LEAST_PART 0.02f /* of a segment's cells: so many are near to a surface that is considered */
 #define OWN 1.0f         /* cost of what a cell has, which is no surface of the scene */
@@ -54,7 +54,7 @@ typedef struct chooser {
     uint32_t n_labels;
     plane_site *sites;   /* [n] n_views 0: no pixel of the segment */
     plane_slant *slants; /* [LABELS][n] q 0: not there */
-    float *residuals;    /* [LABELS][n] */
+    float *residuals;    /* [LABELS][n] NAN: not asked */
     float *costs;        /* [LABELS][n] */
     float *against;      /* [n] plane_seen_against of what a cell has */
     float *messages;     /* [5][n][LABELS] from the left, right, upper and lower neighbour; last: work */
@@ -94,9 +94,26 @@ static float against(const chooser *o, uint32_t cell, const plane_slant *slant)
     return plane_seen_against(o->seen, o->number, position);
 }
 
-static float ask(const chooser *o, uint32_t cell, const plane_slant *slant)
+static uint16_t choice_of(const label *l)
+{
+    return (uint16_t)(l->is_round ? PLANE_CHOICE_ROUND + 2 * l->number + l->is_far : PLANE_CHOICE_PLANE + l->number);
+}
+
+/* What the photos said of a label in the last call. NULL: they were not asked. */
+static const float *answers_about(const chooser *o, uint32_t l)
+{
+    const plane_surface *s = o->surface;
+    uint32_t k = 0;
+    if (!s->residuals || !l) return s->residuals;
+    while (k < s->n_known && s->known[k] != choice_of(&o->labels[l])) k++;
+    return k < s->n_known ? s->residuals + (size_t)(k + 1) * o->n : NULL;
+}
+
+/* The residual of a place of a cell. before: that of the last call, or NAN. */
+static float ask(const chooser *o, uint32_t cell, const plane_slant *slant, float before)
 {
     plane_site site = o->sites[cell];
+    if (!isnan(before)) return before;
     plane_shade_look(o->shade, slant, &site);
     return fminf(plane_shade_residual(o->shade, &site, slant), 5);
 }
@@ -113,15 +130,17 @@ static bool slant_of(const chooser *o, const plane_site *site, plane_slant *slan
 /* Asks photos and views about what the cells have. */
 static void ask_own(chooser *o)
 {
+    const float *before = answers_about(o, 0);
     for (uint32_t i = 0; i < o->n; i++) {
         o->slants[i].q = 0;
+        o->residuals[i] = NAN;
         o->sites[i].n_views = 0;
         if (!pixel_of(o, i, &o->sites[i])) continue;
         if (!slant_of(o, &o->sites[i], &o->slants[i])) {
             o->slants[i].q = 0;
             continue;
         }
-        o->residuals[i] = ask(o, i, &o->slants[i]);
+        o->residuals[i] = ask(o, i, &o->slants[i], before ? before[i] : NAN);
         o->against[i] = against(o, i, &o->slants[i]);
     }
 }
@@ -178,14 +197,17 @@ static void find_labels(chooser *o)
 
 static void ask_labels(chooser *o)
 {
-    for (uint32_t l = 1; l < o->n_labels; l++)
+    for (uint32_t l = 1; l < o->n_labels; l++) {
+        const float *before = answers_about(o, l);
         for (uint32_t i = 0; i < o->n; i++) {
             const size_t at = (size_t)l * o->n + i;
+            o->residuals[at] = before ? before[i] : NAN;
             if (meet(o, &o->labels[l], i, &o->slants[at]))
-                o->residuals[at] = ask(o, i, &o->slants[at]);
+                o->residuals[at] = ask(o, i, &o->slants[at], o->residuals[at]);
             else
                 o->slants[at].q = 0;
         }
+    }
 }
 
 static bool is_possible(const chooser *o, uint32_t cell, uint32_t l)
@@ -394,13 +416,20 @@ static void write(chooser *o)
 {
     uint8_t *chosen = (uint8_t *)(o->messages + (size_t)4 * o->n * LABELS);
     decide(o, chosen);
-    for (uint32_t i = 0; i < o->n; i++) {
-        const label *l = &o->labels[chosen[i]];
-        if (!chosen[i]) continue;
-        o->surface->choices[i] =
-            (uint16_t)(l->is_round ? PLANE_CHOICE_ROUND + 2 * l->number + l->is_far
-                                   : PLANE_CHOICE_PLANE + l->number);
-    }
+    for (uint32_t i = 0; i < o->n; i++)
+        if (chosen[i]) o->surface->choices[i] = choice_of(&o->labels[chosen[i]]);
+}
+
+/* Residuals stay for the next call. */
+static void keep_answers(chooser *o)
+{
+    plane_surface *s = o->surface;
+    float *less = realloc(o->residuals, ((size_t)o->n_labels * o->n + 1) * sizeof *less);
+    free(s->residuals);
+    s->residuals = less ? less : o->residuals;
+    s->n_known = (uint16_t)(o->n_labels - 1);
+    for (uint32_t l = 1; l < o->n_labels; l++) s->known[l - 1] = choice_of(&o->labels[l]);
+    o->residuals = NULL;
 }
 
 static splat_status choose_segment(chooser *o, splat_error *error)
@@ -408,7 +437,7 @@ static splat_status choose_segment(chooser *o, splat_error *error)
     const size_t n = o->n;
     o->sites = malloc((n + 1) * sizeof *o->sites);
     o->slants = malloc((n * LABELS + 1) * sizeof *o->slants);
-    o->residuals = calloc(n * LABELS + 1, sizeof *o->residuals);
+    o->residuals = malloc((n * LABELS + 1) * sizeof *o->residuals);
     o->costs = malloc((n * LABELS + 1) * sizeof *o->costs);
     o->against = calloc(n + 1, sizeof *o->against);
     o->messages = malloc((5 * n * LABELS + 1) * sizeof *o->messages);
@@ -423,6 +452,7 @@ static splat_status choose_segment(chooser *o, splat_error *error)
             pass_messages(o);
             write(o);
         }
+        keep_answers(o);
     }
     free(o->sites);
     free(o->slants);
