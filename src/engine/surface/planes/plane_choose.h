@@ -27,7 +27,7 @@ struct plane_surface {
     uint16_t *choices; /* [smooth.height - 1][smooth.width - 1]; NULL: nothing was asked */
     uint16_t *first;   /* the same, before known surfaces take cells */
     uint16_t planes[PLANE_CANDIDATES];
-    /* Of plane_known.c, for its next call: */
+    /* plane_known.c keeps these for its next call: */
     float *residuals;                     /* [1 + n_known][cells] by `first`, and on known surfaces; NAN: not asked */
     uint16_t known[PLANE_KNOWN], n_known; /* choices */
 };

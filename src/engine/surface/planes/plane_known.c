@@ -99,7 +99,7 @@ static uint16_t choice_of(const label *l)
     return (uint16_t)(l->is_round ? PLANE_CHOICE_ROUND + 2 * l->number + l->is_far : PLANE_CHOICE_PLANE + l->number);
 }
 
-/* What the photos said of a label in the last call. NULL: they were not asked. */
+/* Returns what the photos said of a label in the last call. NULL: they were not asked. */
 static const float *answers_about(const chooser *o, uint32_t l)
 {
     const plane_surface *s = o->surface;
