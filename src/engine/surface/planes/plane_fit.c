@@ -181,7 +181,6 @@ splat_status plane_hypotheses_make(const splat_view_maps *maps, plane_view *view
         }
     }
     free(left);
-    view->n_own = view->n_hypotheses;
     plane_hypothesis *less = realloc(view->hypotheses, ((size_t)view->n_hypotheses + 1) * sizeof *less);
     if (less) view->hypotheses = less;
     return SPLAT_OK;

@@ -127,8 +127,7 @@ typedef struct plane_view {
     uint16_t *shade; /* [4][shade_height][shade_width] the photo, low-passed: what is compared, then its channels */
     float *hiding;   /* [shade_height][shade_width] depth of what is not plain, 0: plain or nothing */
     int shade_width, shade_height, shade_side; /* side: of its pixels, in pixels of the map */
-    uint32_t n_segments, n_seeds, n_edges, n_rims;
-    uint32_t n_hypotheses, n_own; /* n_own: those from seeds of their own segment alone, which are the first */
+    uint32_t n_segments, n_seeds, n_hypotheses, n_edges, n_rims;
 } plane_view;
 
 /* The plane of a label of a view's pixel, or -1. */

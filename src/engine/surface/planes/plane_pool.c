@@ -219,17 +219,6 @@ static void find(pool *p, plane_view *view, uint32_t segment)
     }
 }
 
-/* Drops the hypotheses that open segments have from an earlier pool. What their own seeds say stays: a pool may miss a
- * wall that they show. */
-static void drop_pooled(plane_view *view)
-{
-    uint32_t n = view->n_own;
-    for (uint32_t i = n; i < view->n_hypotheses; i++)
-        if (!plane_segment_is_open(&view->segments[view->hypotheses[i].segment]))
-            view->hypotheses[n++] = view->hypotheses[i];
-    view->n_hypotheses = n;
-}
-
 splat_status plane_pool_make(const splat_view_maps *maps, plane_view *views, size_t number, uint64_t seed,
                              splat_error *error)
 {
@@ -241,7 +230,6 @@ splat_status plane_pool_make(const splat_view_maps *maps, plane_view *views, siz
     p.seeds = malloc(MOST_SEEDS * sizeof *p.seeds);
     p.from = malloc(MOST_SEEDS * sizeof *p.from);
     p.left = malloc(2 * MOST_SEEDS * sizeof *p.left);
-    drop_pooled(view);
     bool is_made = more && p.seeds && p.from && p.left && collect(&p) && sort(&p, view->n_segments);
     for (uint32_t i = 0; is_made && i < view->n_segments; i++)
         if (plane_segment_is_open(&view->segments[i])) find(&p, view, i);
