@@ -199,7 +199,7 @@ static void outlines_of_a_column_are_no_plane(void **state)
     splat_planes_info info = room_find_planes(&r);
     print_message("column: %.4f changed, %.4f wrong\n", part_changed(&r, before, ROOM_COLUMN),
                   room_part_wrong(&r, before, ROOM_COLUMN));
-    assert_true(room_part_wrong(&r, before, ROOM_COLUMN) < 0.02); /* from a sixth of a turn shading says little */
+    assert_true(room_part_wrong(&r, before, ROOM_COLUMN) < 0.01); /* from a sixth of a turn shading says little */
     splat_planes_info_free(&info);
     free_depths(before, r.maps.n);
     room_free(&r);
@@ -359,7 +359,7 @@ static void one_line_is_no_plane(void **state)
     ceiling_free(&c);
 }
 
-/* A pool whose seeds say nothing leaves a segment what its own seeds said. */
+/* With few photos a pool whose seeds say nothing leaves a segment what its own seeds said. */
 static void a_pool_leaves_a_segment_its_own_planes(void **state)
 {
     (void)state;

@@ -12,7 +12,6 @@
 #define ANGLE 5.0         /* degrees between the normals of one plane */
 #define OFFSET 0.015      /* of the reach */
 #define LEAST_VIEWS 3u    /* that support a plane, */
-#define FEW_VIEWS 15u     /* or two, if a scene has fewer views than this: each sees a wall of its own */
 #define LEAST_TURN 10.0   /* degrees between the views that support a plane */
 #define LEAST_SUPPORT 12u /* seeds of a segment */
 #define SUPPORT 0.008     /* of the reach */
@@ -153,7 +152,7 @@ static double turn_of(const merger *m, const double place[3])
 
 static uint32_t least_views(const merger *m)
 {
-    return m->maps->n < FEW_VIEWS ? LEAST_VIEWS - 1 : LEAST_VIEWS;
+    return m->maps->n < PLANE_FEW_VIEWS ? LEAST_VIEWS - 1 : LEAST_VIEWS;
 }
 
 /* True if the members support the plane; computes its rectangle and residual. */
@@ -213,11 +212,14 @@ splat_status plane_merge(const splat_view_maps *maps, plane_view *views, plane_g
                          splat_error *error)
 {
     merger m;
+    uint32_t n_tried = 0;
     splat_status status = make_merger(maps, views, &m, error);
     *n = 0;
     if (status == SPLAT_OK) qsort(m.all, m.n, sizeof *m.all, by_seeds);
-    for (uint32_t i = 0; status == SPLAT_OK && i < m.n && i < MOST_LEADERS && *n < PLANE_MAX_PLANES; i++) {
-        if (m.all[i]->plane >= 0 || !grow_plane(&m, m.all[i], &planes[*n])) continue;
+    for (uint32_t i = 0; status == SPLAT_OK && i < m.n && n_tried < MOST_LEADERS && *n < PLANE_MAX_PLANES; i++) {
+        if (m.all[i]->plane >= 0) continue;
+        n_tried++;
+        if (!grow_plane(&m, m.all[i], &planes[*n])) continue;
         for (uint32_t k = i; k < m.n; k++)
             if (m.all[k]->plane < 0 && is_near(&m, &planes[*n].fit, m.all[k], ANGLE + 2, 1.5 * OFFSET))
                 m.all[k]->plane = (int32_t)*n;

@@ -113,6 +113,7 @@ typedef struct plane_surface plane_surface;
 typedef struct plane_rounds plane_rounds;
 
 #define PLANE_BOUND 64u /* seeds of a ball */
+#define PLANE_FEW_VIEWS 15u /* of a scene: with fewer, two or three see a wall, and none says much of the others */
 
 typedef struct plane_view {
     uint16_t *labels; /* [height][width] */

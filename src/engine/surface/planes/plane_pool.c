@@ -219,6 +219,16 @@ static void find(pool *p, plane_view *view, uint32_t segment)
     }
 }
 
+/* Drops the hypotheses of open segments. */
+static void drop_open(plane_view *view)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < view->n_hypotheses; i++)
+        if (!plane_segment_is_open(&view->segments[view->hypotheses[i].segment]))
+            view->hypotheses[n++] = view->hypotheses[i];
+    view->n_hypotheses = n;
+}
+
 splat_status plane_pool_make(const splat_view_maps *maps, plane_view *views, size_t number, uint64_t seed,
                              splat_error *error)
 {
@@ -230,6 +240,7 @@ splat_status plane_pool_make(const splat_view_maps *maps, plane_view *views, siz
     p.seeds = malloc(MOST_SEEDS * sizeof *p.seeds);
     p.from = malloc(MOST_SEEDS * sizeof *p.from);
     p.left = malloc(2 * MOST_SEEDS * sizeof *p.left);
+    if (maps->n >= PLANE_FEW_VIEWS) drop_open(view);
     bool is_made = more && p.seeds && p.from && p.left && collect(&p) && sort(&p, view->n_segments);
     for (uint32_t i = 0; is_made && i < view->n_segments; i++)
         if (plane_segment_is_open(&view->segments[i])) find(&p, view, i);

@@ -6,9 +6,9 @@
 
 /* Balls around the seeds of a view. */
 splat_status plane_pool_bound(plane_view *view, splat_error *error);
-/* Adds hypotheses to the segments without a plane, from the seeds of all views that fall into them. Those that they
- * have stay: a pool may miss a wall that a segment's own seeds show. All views have balls. Of them only view `number`
- * changes, and of that only hypotheses. */
+/* Gives hypotheses to the segments without a plane, from the seeds of all views that fall into them, instead of those
+ * that they have. In a scene of few views these stay: a pool may miss a wall that a segment's own seeds show. All views
+ * have balls. Of them only view `number` changes, and of that only hypotheses. */
 splat_status plane_pool_make(const splat_view_maps *maps, plane_view *views, size_t number, uint64_t seed,
                              splat_error *error);
 
