@@ -99,23 +99,28 @@ static uint16_t choice_of(const label *l)
     return (uint16_t)(l->is_round ? PLANE_CHOICE_ROUND + 2 * l->number + l->is_far : PLANE_CHOICE_PLANE + l->number);
 }
 
-/* Returns what the photos said of a label in the last call. NULL: they were not asked. */
-static const float *answers_about(const chooser *o, uint32_t l)
+/* Gives a label the residuals that the last call found for the same surface, or NAN. */
+static void recall(chooser *o, uint32_t l)
 {
     const plane_surface *s = o->surface;
-    uint32_t k = 0;
-    if (!s->residuals || !l) return s->residuals;
-    while (k < s->n_known && s->known[k] != choice_of(&o->labels[l])) k++;
-    return k < s->n_known ? s->residuals + (size_t)(k + 1) * o->n : NULL;
+    float *residuals = o->residuals + (size_t)l * o->n;
+    uint32_t k = 0; /* row of the surface in s->residuals */
+    while (l && k <= s->n_known && (!k || s->known[k - 1] != choice_of(&o->labels[l]))) k++;
+    if (s->residuals && k <= s->n_known) {
+        memcpy(residuals, s->residuals + (size_t)k * o->n, o->n * sizeof *residuals);
+        return;
+    }
+    for (uint32_t i = 0; i < o->n; i++) residuals[i] = NAN;
 }
 
-/* The residual of a place of a cell. before: that of the last call, or NAN. */
-static float ask(const chooser *o, uint32_t cell, const plane_slant *slant, float before)
+/* Asks the photos about a label at a cell, unless an earlier call did. */
+static void ask(chooser *o, uint32_t l, uint32_t cell)
 {
+    const size_t at = (size_t)l * o->n + cell;
     plane_site site = o->sites[cell];
-    if (!isnan(before)) return before;
-    plane_shade_look(o->shade, slant, &site);
-    return fminf(plane_shade_residual(o->shade, &site, slant), 5);
+    if (!isnan(o->residuals[at])) return;
+    plane_shade_look(o->shade, &o->slants[at], &site);
+    o->residuals[at] = fminf(plane_shade_residual(o->shade, &site, &o->slants[at]), 5);
 }
 
 /* The slant of what a cell has. False: it has nothing. */
@@ -130,17 +135,16 @@ static bool slant_of(const chooser *o, const plane_site *site, plane_slant *slan
 /* Asks photos and views about what the cells have. */
 static void ask_own(chooser *o)
 {
-    const float *before = answers_about(o, 0);
+    recall(o, 0);
     for (uint32_t i = 0; i < o->n; i++) {
         o->slants[i].q = 0;
-        o->residuals[i] = NAN;
         o->sites[i].n_views = 0;
         if (!pixel_of(o, i, &o->sites[i])) continue;
         if (!slant_of(o, &o->sites[i], &o->slants[i])) {
             o->slants[i].q = 0;
             continue;
         }
-        o->residuals[i] = ask(o, i, &o->slants[i], before ? before[i] : NAN);
+        ask(o, 0, i);
         o->against[i] = against(o, i, &o->slants[i]);
     }
 }
@@ -198,12 +202,11 @@ static void find_labels(chooser *o)
 static void ask_labels(chooser *o)
 {
     for (uint32_t l = 1; l < o->n_labels; l++) {
-        const float *before = answers_about(o, l);
+        recall(o, l);
         for (uint32_t i = 0; i < o->n; i++) {
             const size_t at = (size_t)l * o->n + i;
-            o->residuals[at] = before ? before[i] : NAN;
             if (meet(o, &o->labels[l], i, &o->slants[at]))
-                o->residuals[at] = ask(o, i, &o->slants[at], o->residuals[at]);
+                ask(o, l, i);
             else
                 o->slants[at].q = 0;
         }

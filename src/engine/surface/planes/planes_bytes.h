@@ -9,7 +9,7 @@
 #define PLANE_WORK_PIXEL_BYTES 24u
 #define PLANE_POOL_SEEDS 262144u /* most seeds of all views in the segments of one plane */
 #define PLANE_POOL_BYTES (36u * PLANE_POOL_SEEDS)
-#define PLANE_SHADE_BYTES 655360u  /* of a view: its small photo, smooth surfaces, places that photos are compared at */
+#define PLANE_SHADE_BYTES 655360u /* of a view: its small photo, smooth surfaces, places with residuals */
 #define PLANE_VIEW_PLACES 512u     /* most places of a view that tell the noise */
 #define PLANE_MOST_PLACES 65536u   /* about, of all views, that tell gains */
 #define PLANE_PLACES_BYTES (512u * PLANE_MOST_PLACES) /* levels of all of them, and their weights */
