@@ -171,7 +171,7 @@ static void keep_sightings(const judge *j, size_t view, size_t n, size_t step, s
         float image[3];
         if (!j->valid[i] || !splat_camera_project(&map->camera, j->samples[i].position, image)) continue;
         points->sightings[points->n_sightings++] =
-            (splat_sighting){(uint32_t)view, image[0] / (float)map->camera.width, image[1] / (float)map->camera.height,
+            (splat_sighting){map->number, image[0] / (float)map->camera.width, image[1] / (float)map->camera.height,
                              image[2]};
     }
 }
@@ -286,7 +286,7 @@ splat_status splat_surface_agree(splat_view_maps *maps, splat_scene *scene, spla
 static splat_status clear_sky(const splat_sky *sky, splat_view_maps *maps, splat_error *error)
 {
     for (size_t v = 0; v < maps->n && sky->is_found; v++)
-        SPLAT_TRY(splat_sky_clear_map(sky, v, &maps->views[v], error));
+        SPLAT_TRY(splat_sky_clear_map(sky, maps->views[v].number, &maps->views[v], error));
     return SPLAT_OK;
 }
 
@@ -301,7 +301,8 @@ splat_status splat_surface_views_agreed(splat_scene *scene, splat_model *model,
     SPLAT_TRY(splat_scene_find_sky(scene, &sky, error));
     SPLAT_TRY(splat_surface_points_weigh(points, error));
     SPLAT_TRY(splat_view_maps_make(scene, model, options, &maps, error));
-    splat_status status = splat_free_space_begin(&maps, model->context->threads, space, error);
+    splat_status status = splat_view_maps_thin(&maps, model->context, error);
+    if (status == SPLAT_OK) status = splat_free_space_begin(&maps, model->context->threads, space, error);
     if (status == SPLAT_OK && options->planes)
         status = splat_surface_planes_apply(scene, options, &maps, &planes, error);
     if (status == SPLAT_OK && options->planes) status = clear_sky(sky, &maps, error);

@@ -8,6 +8,7 @@
 #include "math/camera.h"
 #include "model/model.h"
 #include "scene/scene.h"
+#include "stereo/view_cover.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/match_bytes.h"
 #include "surface/extract/point_cells.h"
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ENOUGH 24.0       /* views of a place: more tell little that is new, and take memory and time */
 #define LEAST_PART 0.125f /* of the sides that the options ask for */
 
 /* Pixels of all views together. */
@@ -68,15 +70,18 @@ float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_
     }
 }
 
+static void free_map(splat_view_map *map)
+{
+    free(map->depth);
+    free(map->normal);
+    free(map->rgb);
+    free(map->alpha);
+    free(map->state);
+}
+
 void splat_view_maps_free(splat_view_maps *maps)
 {
-    for (size_t i = 0; i < maps->n; i++) {
-        free(maps->views[i].depth);
-        free(maps->views[i].normal);
-        free(maps->views[i].rgb);
-        free(maps->views[i].alpha);
-        free(maps->views[i].state);
-    }
+    for (size_t i = 0; i < maps->n; i++) free_map(&maps->views[i]);
     if (maps->n) splat_host_memory_give_back(); /* what follows, an octree, needs as much */
     free(maps->views);
     memset(maps, 0, sizeof *maps);
@@ -128,6 +133,7 @@ static splat_status fill(void *user, const splat_surface_view *view, splat_error
     splat_view_map *map = &f->maps->views[view->number];
     size_t n = splat_camera_pixels(&map->camera);
     map->index = view->index;
+    map->number = (uint32_t)view->number;
 #pragma omp parallel for num_threads(f->threads) schedule(static)
     for (size_t i = 0; i < n; i++) {
         const float normal[3] = {view->normal[i], view->normal[n + i], view->normal[2 * n + i]};
@@ -205,4 +211,38 @@ splat_status splat_view_maps_find_neighbors(splat_view_maps *maps, int threads, 
     free(views);
     free(neighbors);
     return status;
+}
+
+/* ---------------------------------------------------------------- views that are not needed */
+
+static void keep(splat_view_maps *maps, const uint8_t *is_kept)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < maps->n; i++) {
+        splat_view_map *map = &maps->views[i];
+        if (is_kept[i]) {
+            maps->views[n++] = *map;
+            continue;
+        }
+        maps->bytes -= splat_camera_pixels(&map->camera) * SPLAT_VIEW_MAP_PIXEL_BYTES;
+        free_map(map);
+    }
+    maps->n = n;
+}
+
+splat_status splat_view_maps_thin(splat_view_maps *maps, const splat_context *context, splat_error *error)
+{
+    const size_t n = maps->n;
+    splat_depth_view *views = splat_view_maps_depths(maps);
+    uint8_t *is_kept = malloc(n + 1);
+    splat_status status = views && is_kept
+                              ? splat_view_cover_find(views, n, ENOUGH, context->threads, is_kept, error)
+                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare %zu views", n);
+    if (status == SPLAT_OK) keep(maps, is_kept);
+    free(views);
+    free(is_kept);
+    if (status != SPLAT_OK || maps->n == n) return status;
+    splat_log(context, SPLAT_LOG_NOTICE, "%zu of the %zu views see enough of each place: the mesh is made of these",
+              maps->n, n);
+    return splat_view_maps_find_neighbors(maps, context->threads, error);
 }

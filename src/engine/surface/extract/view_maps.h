@@ -21,6 +21,7 @@ _Static_assert(SPLAT_VIEW_NEIGHBORS <= SPLAT_AGREE_NEIGHBORS, "a view is compare
 /* One training view. */
 typedef struct splat_view_map {
     uint32_t index;      /* into the dataset's views */
+    uint32_t number;     /* among the training views */
     splat_camera camera; /* camera at the size of the maps, not of the photo */
     float *depth;        /* [height][width], along the camera's axis; 0: no surface */
     int16_t *normal;     /* [height][width][2], world, towards the camera: splat_normal_decode */
@@ -30,7 +31,7 @@ typedef struct splat_view_map {
     uint32_t n_neighbors, neighbors[SPLAT_VIEW_NEIGHBORS]; /* numbers of maps, the best first */
 } splat_view_map;
 
-/* All of them, in the order of the training views. */
+/* Those of all or some training views, in their order. */
 typedef struct splat_view_maps {
     size_t n;
     splat_view_map *views;   /* [n] */
@@ -48,6 +49,10 @@ float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_
  * STOPPED, and those of rendering; on failure there is nothing to free. */
 splat_status splat_view_maps_make(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
                                   splat_view_maps *maps, splat_error *error);
+/* Frees the maps of views that are not needed where many see the same: those that are left see each place as about 24
+ * views see it, or all that see it (splat_view_cover_find). Finds their neighbours, and says how many are left in a
+ * notice. Errors: MEMORY; the caller frees the maps also then. */
+splat_status splat_view_maps_thin(splat_view_maps *maps, const splat_context *context, splat_error *error);
 /* Room for n maps with these cameras, without any surface; as splat_view_maps_make otherwise. */
 splat_status splat_view_maps_init(splat_view_maps *maps, size_t n, const splat_camera *cameras, splat_error *error);
 void splat_view_maps_free(splat_view_maps *maps);
