@@ -2,7 +2,11 @@
 #ifndef SPLAT_STEREO_VIEW_COVER_H
 #define SPLAT_STEREO_VIEW_COVER_H
 
-#include "stereo/view_neighbors.h"
+#include "base/error.h"
+#include "stereo/view_places.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 /* is_kept: [n]. A view is left out if, where it looks, it is one of many. Of each view 8 x 8 pixels with depth are
  * places; another view sees a place if the place falls into its picture, is not hidden there by more than a tenth of

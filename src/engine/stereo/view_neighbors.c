@@ -1,7 +1,7 @@
 /* Which views see the same places from other sides. */
 #include "stereo/view_neighbors.h"
 
-#include "math/sight.h"
+#include "stereo/view_places.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #define SMALL_ANGLE 2.0f     /* degrees: below, a view tells little that is new */
 #define GOOD_ANGLE 12.0f     /* up to here a place looks the same */
 #define LARGEST_ANGLE 45.0f
-#define HIDDEN 1.1f          /* a place so many times as far as what the other view sees there is hidden */
 #define LEAST_SHARE 0.02f    /* of the places, with full marks, that a neighbour must add */
 #define ENOUGH 0.5f          /* a place that a neighbour sees with full marks counts so much for those after it */
 #define DEGREES 57.29577951f
@@ -19,46 +18,19 @@
 /* Score of a place for a pair of views, from the angle between their rays. */
 static float marks(const float place[3], const splat_camera *a, const splat_camera *b)
 {
-    float aa = 0, bb = 0, ab = 0;
-    for (int k = 0; k < 3; k++) {
-        float u = place[k] - a->center[k], v = place[k] - b->center[k];
-        aa += u * u;
-        bb += v * v;
-        ab += u * v;
-    }
-    float length = sqrtf(aa * bb), cosine = length > 0 ? ab / length : 1;
+    float cosine = splat_view_cosine(place, a, b);
     float angle = acosf(cosine > 1 ? 1 : cosine < -1 ? -1 : cosine) * DEGREES;
     if (angle < SMALL_ANGLE) return angle * angle / (SMALL_ANGLE * SMALL_ANGLE);
     if (angle <= GOOD_ANGLE) return 1;
     return angle <= LARGEST_ANGLE ? GOOD_ANGLE / angle : 0;
 }
 
-/* Places of a view, at most one in each cell of the grid. */
-static int find_places(const splat_depth_view *view, float places[GRID * GRID][3])
-{
-    const splat_camera *c = view->camera;
-    int n = 0;
-    for (int j = 0; j < GRID; j++)
-        for (int i = 0; i < GRID; i++) {
-            int x = (int)((int64_t)(2 * i + 1) * c->width / (2 * GRID));
-            int y = (int)((int64_t)(2 * j + 1) * c->height / (2 * GRID));
-            float z = view->depth[(size_t)y * (size_t)c->width + (size_t)x];
-            if (z > 0) splat_camera_unproject(c, (float)x + 0.5f, (float)y + 0.5f, z, places[n++]);
-        }
-    return n;
-}
-
 /* The marks of n places in another view: one[n]. */
 static void compare(const splat_depth_view *view, const splat_depth_view *other, float places[GRID * GRID][3], int n,
                     float *one)
 {
-    for (int i = 0; i < n; i++) {
-        float image[3];
-        one[i] = 0;
-        if (!splat_camera_project(other->camera, places[i], image)) continue;
-        float z = other->depth[(size_t)image[1] * (size_t)other->camera->width + (size_t)image[0]];
-        if (!(z > 0 && image[2] > HIDDEN * z)) one[i] = marks(places[i], view->camera, other->camera);
-    }
+    for (int i = 0; i < n; i++)
+        one[i] = splat_view_sees(other, places[i]) ? marks(places[i], view->camera, other->camera) : 0;
 }
 
 /* The view whose marks add most to what the places still need; `none` if no view adds enough. A view that was chosen
@@ -83,7 +55,7 @@ static void find(const splat_depth_view *views, size_t n_views, size_t v, float 
                  splat_view_neighbors *neighbors)
 {
     float places[GRID * GRID][3], need[GRID * GRID];
-    const int n = find_places(&views[v], places);
+    const int n = splat_view_places(&views[v], GRID, places);
     neighbors->n = 0;
     for (int k = 0; k < n; k++) need[k] = 1;
     for (size_t i = 0; i < n_views; i++) {

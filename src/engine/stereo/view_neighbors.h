@@ -4,18 +4,12 @@
 
 #include "base/error.h"
 #include "ops/match/match.h"
-#include "splatsmith/core.h"
+#include "stereo/view_places.h"
 
 #include <stddef.h>
 #include <stdint.h>
 
 #define SPLAT_VIEW_NEIGHBORS SPLAT_MATCH_NEIGHBORS /* views that a view is compared with, at most */
-
-/* Camera and depth of a view. */
-typedef struct splat_depth_view {
-    const splat_camera *camera;
-    const float *depth; /* [height][width], along the camera's axis; 0: no surface */
-} splat_depth_view;
 
 typedef struct splat_view_neighbors {
     uint32_t n, views[SPLAT_VIEW_NEIGHBORS]; /* numbers of views, the best first */
