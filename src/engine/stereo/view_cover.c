@@ -45,7 +45,7 @@ static void look(const cover *c, int threads)
         for (size_t p = 0; p < c->n_places; p++) c->count[p] += c->sees[v * c->n_places + p];
 }
 
-/* Leaves view v out if it is one of enough. A view that sees no place shows nothing. */
+/* Leaves view v out if it is one of enough. */
 static void ask(const cover *c, size_t v, double enough, uint8_t *is_kept)
 {
     const uint8_t *sees = c->sees + v * c->n_places;
@@ -55,7 +55,7 @@ static void ask(const cover *c, size_t v, double enough, uint8_t *is_kept)
         sum += 1 / (double)c->count[p];
         n++;
     }
-    if (sum * enough > n) return;
+    if (n == 0 || sum * enough > n) return;
     is_kept[v] = 0;
     for (size_t p = 0; p < c->n_places; p++) c->count[p] -= sees[p];
 }

@@ -242,7 +242,7 @@ splat_status splat_view_maps_thin(splat_view_maps *maps, const splat_context *co
     free(views);
     free(is_kept);
     if (status != SPLAT_OK || maps->n == n) return status;
-    splat_log(context, SPLAT_LOG_NOTICE, "%zu of the %zu views see enough of each place: the mesh is made of these",
+    splat_log(context, SPLAT_LOG_NOTICE, "the mesh is made from %zu of the %zu views: the others see the same places",
               maps->n, n);
     return splat_view_maps_find_neighbors(maps, context->threads, error);
 }

@@ -31,7 +31,7 @@ typedef struct splat_view_map {
     uint32_t n_neighbors, neighbors[SPLAT_VIEW_NEIGHBORS]; /* numbers of maps, the best first */
 } splat_view_map;
 
-/* Those of all or some training views, in their order. */
+/* Maps of all training views, or of some, in the order of the training views. */
 typedef struct splat_view_maps {
     size_t n;
     splat_view_map *views;   /* [n] */
@@ -49,9 +49,9 @@ float splat_view_maps_choose(const splat_scene *scene, const splat_mesh_extract_
  * STOPPED, and those of rendering; on failure there is nothing to free. */
 splat_status splat_view_maps_make(splat_scene *scene, splat_model *model, const splat_mesh_extract_options *options,
                                   splat_view_maps *maps, splat_error *error);
-/* Frees the maps of views that are not needed where many see the same: those that are left see each place as about 24
- * views see it, or all that see it (splat_view_cover_find). Finds their neighbours, and says how many are left in a
- * notice. Errors: MEMORY; the caller frees the maps also then. */
+/* Frees maps of views where many views see the same places, until a place is seen by about 24 views
+ * (splat_view_cover_find), and finds the neighbours of the other views. A notice has the number of views that stay.
+ * Errors: MEMORY; also then the caller frees the maps. */
 splat_status splat_view_maps_thin(splat_view_maps *maps, const splat_context *context, splat_error *error);
 /* Room for n maps with these cameras, without any surface; as splat_view_maps_make otherwise. */
 splat_status splat_view_maps_init(splat_view_maps *maps, size_t n, const splat_camera *cameras, splat_error *error);
