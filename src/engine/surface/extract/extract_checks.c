@@ -42,7 +42,7 @@ static void check_sighting(const splat_sighting *s, const splat_drawn_view *d, c
 static void check_view(void *user, const splat_drawn_view *d)
 {
     checker *c = user;
-    const splat_free_view *seen = c->e->space->n ? &c->e->space->views[d->number] : NULL;
+    const splat_free_view *seen = splat_free_space_view(c->e->space, d->number);
     counts *sum = &c->counts[d->worker];
     for (size_t i = 0; i < splat_camera_pixels(&d->camera); i++) {
         if (d->kept && !d->kept[i]) continue;

@@ -41,15 +41,14 @@ static void count_through(face_sight *sight, uint32_t view)
     if (!is_first && none != view + 1) __atomic_store_n(&sight->is_shared, 1, __ATOMIC_RELAXED);
 }
 
-/* One pixel. */
+/* One pixel. view: NULL: it does not say. */
 static void look_at_pixel(const free_look *look, const splat_drawn_view *d, size_t i, const splat_free_view *view)
 {
-    const uint16_t code = view->codes[splat_free_pixel(view, &d->camera, i)];
+    const uint16_t code = view ? view->codes[splat_free_pixel(view, &d->camera, i)] : 0;
     const float free_depth = splat_free_depth(code);
     face_sight *sight = &look->sights[d->faces[i] - 1];
     const float z = d->depth[i];
-    const float least = (1 - splat_free_error(view, z, SPLAT_FREE_TOLERANCE)) * free_depth;
-    if (splat_free_is_open(code) && z < least)
+    if (splat_free_is_open(code) && z < (1 - splat_free_error(view, z, SPLAT_FREE_TOLERANCE)) * free_depth)
         count_through(sight, (uint32_t)d->number);
     else if (d->front[i] || !look->e->space->knows_surface)
         count(&sight->n_right);
@@ -60,9 +59,10 @@ static void look_at_pixel(const free_look *look, const splat_drawn_view *d, size
 static void look_at(void *user, const splat_drawn_view *d)
 {
     const free_look *look = user;
+    const splat_free_view *view = splat_free_space_view(look->e->space, d->number);
     for (size_t i = 0; i < splat_camera_pixels(&d->camera); i++)
         if (d->faces[i] && (!d->kept || d->kept[i]))
-            look_at_pixel(look, d, i, &look->e->space->views[d->number]);
+            look_at_pixel(look, d, i, view);
 }
 
 /* True if a face is wrong where it is seen. */

@@ -31,6 +31,13 @@ void splat_free_space_free(splat_free_space *space)
     memset(space, 0, sizeof *space);
 }
 
+const splat_free_view *splat_free_space_view(const splat_free_space *space, size_t number)
+{
+    for (size_t v = 0; v < space->n; v++)
+        if (space->views[v].number == number) return &space->views[v];
+    return NULL;
+}
+
 static splat_status make_room(splat_free_space *space, size_t n, splat_error *error)
 {
     *space = (splat_free_space){.n = n};
@@ -167,7 +174,7 @@ splat_status splat_free_space_begin(const splat_view_maps *maps, int threads, sp
         uint16_t *codes = malloc(n * sizeof *codes);
         for (size_t i = 0; codes && i < n; i++)
             codes[i] = map->depth[i] > 0 ? splat_free_code(map->depth[i], true) : 0;
-        space->views[v] = (splat_free_view){.camera = map->camera, .codes = codes};
+        space->views[v] = (splat_free_view){.number = map->number, .camera = map->camera, .codes = codes};
         ok = codes && ok;
     }
     if (ok) return SPLAT_OK;
@@ -219,6 +226,7 @@ splat_status splat_free_space_from_sky(const splat_scene *scene, const splat_sky
     SPLAT_TRY(make_room(space, sky->is_found ? sky->n : 0, error));
 #pragma omp parallel for schedule(dynamic, 1) num_threads(scene->context->threads) reduction(&& : ok)
     for (size_t v = 0; v < space->n; v++) {
+        space->views[v].number = (uint32_t)v;
         space->views[v].camera = splat_surface_camera_within(scene, v, SKY_PIXELS);
         ok = fill_sky(sky, v, &space->views[v]) && ok;
     }

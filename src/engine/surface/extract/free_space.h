@@ -9,6 +9,7 @@
 
 /* The pixels of one training view. */
 typedef struct splat_free_view {
+    uint32_t number;     /* among the training views */
     splat_camera camera; /* at the size of the codes, not of the photo */
     uint16_t *codes;     /* [height][width] of splat_free_depth: how far the space is free; 0: the view does not say */
     float error;         /* three pixels of disparity: as a part of the depth, for every unit of depth */
@@ -22,7 +23,7 @@ typedef struct splat_camera_tube {
 
 typedef struct splat_free_space {
     size_t n, n_tubes;        /* n 0: nothing is known to be free */
-    splat_free_view *views;   /* [n], as the training views */
+    splat_free_view *views;   /* [n], in the order of the training views, which may be more */
     splat_camera_tube *tubes; /* [n_tubes] */
     bool knows_surface;       /* false: the views know their sky alone */
 } splat_free_space;
@@ -41,6 +42,8 @@ splat_status splat_free_space_finish(const splat_view_maps *maps, int threads, s
 splat_status splat_free_space_from_sky(const splat_scene *scene, const splat_sky *sky, splat_free_space *space,
                                        splat_error *error);
 void splat_free_space_free(splat_free_space *space);
+/* The view with this number among the training views; NULL: the space is made without it. */
+const splat_free_view *splat_free_space_view(const splat_free_space *space, size_t number);
 /* Host memory of a pixel. */
 #define SPLAT_FREE_PIXEL_BYTES 2u
 
