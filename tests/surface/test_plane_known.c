@@ -5,6 +5,7 @@
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_seen.h"
 #include "surface/planes/plane_segments.h"
+#include "surface/planes/plane_settle_seeds.h"
 
 enum { WIDTH = 96, HEIGHT = 80, N_VIEWS = 5, OWN = 2, BORDER = 4 };
 static const float far = 5, near = 4.7f, hovering = 2.8f;
@@ -241,6 +242,42 @@ static void others_speak_for_what_they_look_at(void **state)
     release(&w);
 }
 
+/* Seeds of the border next to a plane lie on it, unless the splat shows something else there. */
+static void seeds_settle_on_the_plane_beside_them(void **state)
+{
+    (void)state;
+    enum { SETTLED, ELSEWHERE, NO_EDGE, N };
+    static const float depths[N] = {1.02f * 5, 1.2f * 5, 1.02f * 5}, expected[N] = {5, 1.2f * 5, 1.02f * 5};
+    const float middles[N_VIEWS] = {far, far, far, far, far};
+    splat_error error;
+    wall w;
+    make(&w, middles, far, false);
+    plane_view *view = &w.views[OWN];
+    const plane_smooth *smooth = &view->surfaces[0].smooth;
+    const size_t n = (smooth->width - 1) * (smooth->height - 1);
+    plane_edge edges[N];
+    for (uint32_t i = 0; i < N; i++) {
+        plane_seed *seed = &view->seeds[10 + i];
+        const float x = (float)(seed->pixel % WIDTH) + 0.5f, y = (float)(seed->pixel / WIDTH) + 0.5f;
+        plane_seed_put(seed, &w.maps.views[OWN].camera, x, y, depths[i]);
+        edges[i] = (plane_edge){x, y, seed->pixel, seed->pixel + WIDTH};
+    }
+    view->edges = edges;
+    for (int is_plane = 0; is_plane <= 1; is_plane++) {
+        const uint16_t choice = is_plane ? PLANE_CHOICE_PLANE : PLANE_CHOICE_SPLAT;
+        for (size_t i = 0; i < n; i++) view->surfaces[0].choices[i] = choice;
+        view->n_edges = NO_EDGE;
+        assert_int_equal(plane_settle_seeds(&w.shade, view, &w.plane, OWN, &error), SPLAT_OK);
+        for (int i = 0; i < N; i++) {
+            const float z = is_plane ? expected[i] : depths[i];
+            assert_float_equal(view->seeds[10 + i].depth, z, 1e-5);
+            assert_float_equal(view->seeds[10 + i].position[2], z, 1e-5);
+        }
+    }
+    view->edges = NULL;
+    release(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +290,7 @@ int main(void)
         cmocka_unit_test(the_own_photo_may_differ_from_the_others),
         cmocka_unit_test(what_nobody_sees_takes_nothing),
         cmocka_unit_test(others_speak_for_what_they_look_at),
+        cmocka_unit_test(seeds_settle_on_the_plane_beside_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

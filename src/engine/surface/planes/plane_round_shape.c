@@ -35,7 +35,7 @@
 #define STRAIGHT_WORTH 0.85 /* of the rims that lie on the cylinder as it was */
 #define TOUCH_WORSE 1.7     /* WORSE of one that touches two walls: its rims tell where it is, */
 #define TOUCH_NOISES 9.0    /* and the residual that it may have: others that rims vote for have ten noises or more */
-#define SLIDES 60           /* places along the walls, both ways */
+#define SLIDES 30           /* places along the walls, both ways */
 #define SLIDE 0.05          /* of the radius: votes are so near */
 #define TOUCH_PART 0.011    /* of all places that were asked: at least so many lie on one that touches two walls */
 #define TOUCH_FLAT 0.25     /* of the places on it: so many planes explain as well, at most */
@@ -307,7 +307,7 @@ bool plane_round_is_likely(plane_round_fitter *f)
            residual_of(f) < LIKELY * residual_now(f) + (double)(MORE * f->s->noise);
 }
 
-/* Moves a cylinder that touches walls along them to where most rims are. */
+/* Moves a cylinder that touches walls along them to where shading and rims cost least. */
 static void slide(plane_round_fitter *f)
 {
     const plane_round from = f->round;
@@ -316,7 +316,7 @@ static void slide(plane_round_fitter *f)
     for (int i = -SLIDES; i <= SLIDES; i++) {
         const double u[PLANE_ROUND_UNKNOWNS] = {SLIDE * from.radius * i / SLIDES / f->length};
         const plane_round at = plane_round_moved(&from, u, f->length);
-        const double cost = plane_round_cost_of_rims(f, &at);
+        const double cost = plane_round_cost_of_shading(f, &at);
         if (!(cost < least)) continue;
         least = cost;
         f->round = at;
@@ -332,7 +332,7 @@ bool plane_round_is_supported(plane_round_fitter *f)
         look(f);
         look_at_rims(f);
         if (f->n_sites < LEAST_PLACES / 2) return false;
-        if (f->round.is_touching && !(sharpness(f, residual_of(f)) > SHARP)) slide(f);
+        if (f->round.is_touching) slide(f);
         else if (!is_end)
             plane_round_descend(f, plane_round_cost_of_shading, 2 * f->error, SIMPLEX_STEPS);
     }

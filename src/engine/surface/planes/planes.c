@@ -21,6 +21,7 @@
 #include "surface/planes/plane_rounds.h"
 #include "surface/planes/plane_seeds.h"
 #include "surface/planes/plane_segments.h"
+#include "surface/planes/plane_settle_seeds.h"
 #include "surface/planes/plane_shade.h"
 #include "surface/planes/plane_sheets.h"
 #include "surface/planes/plane_votes.h"
@@ -265,11 +266,18 @@ static splat_status ask_each_other(finder *f, splat_error *error)
     return status;
 }
 
+static splat_status settle_seeds(finder *f, size_t number, plane_work *work, splat_error *error)
+{
+    (void)work;
+    return plane_settle_seeds(f->shade, &f->views[number], f->planes, number, error);
+}
+
 /* Finds round surfaces. Then these and the planes take the cells that they explain. */
 static splat_status look_for_rounds(finder *f, splat_error *error)
 {
     const plane_shade shade = {f->maps, f->views};
     f->shade = &shade;
+    SPLAT_TRY(for_views(f, settle_seeds, error));
     SPLAT_TRY(plane_rounds_find(&shade, f->planes, f->n_planes, f->noise, f->options->seed, f->threads, &f->rounds,
                                 error));
     SPLAT_TRY(for_views(f, choose_known, error));
