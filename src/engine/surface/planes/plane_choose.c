@@ -352,15 +352,40 @@ void plane_surfaces_free(plane_view *view)
     view->surfaces = NULL;
 }
 
+void plane_surfaces_forget(plane_view *view)
+{
+    for (uint32_t i = 0; view->surfaces && i < view->n_segments; i++) {
+        free(view->surfaces[i].residuals);
+        view->surfaces[i].residuals = NULL;
+    }
+}
+
+/* The choice of the cell of a segment's pixel. */
+static int choice_of(const plane_surface *surface, int x, int y)
+{
+    const plane_smooth *s = &surface->smooth;
+    if (!surface->choices) return PLANE_CHOICE_KEEP;
+    const size_t i = (size_t)((x - s->left) / s->step), j = (size_t)((y - s->top) / s->step);
+    return surface->choices[j * (s->width - 1) + i];
+}
+
+const plane_round *plane_round_at(const splat_camera *camera, const plane_view *view, size_t pixel, bool *is_far)
+{
+    const uint32_t segment = view->labels[pixel] & PLANE_LABEL_SEGMENT;
+    const int x = (int)(pixel % (size_t)camera->width), y = (int)(pixel / (size_t)camera->width);
+    const int choice = segment && view->surfaces ? choice_of(&view->surfaces[segment - 1], x, y) : PLANE_CHOICE_KEEP;
+    if (choice < PLANE_CHOICE_ROUND || choice >= PLANE_CHOICE_PLANE) return NULL;
+    *is_far = (choice - PLANE_CHOICE_ROUND) % 2;
+    return &view->rounds->all[(choice - PLANE_CHOICE_ROUND) / 2];
+}
+
 int plane_choice_at(const splat_camera *camera, const plane_view *view, size_t pixel, plane_slant *slant,
                     uint16_t *plane)
 {
     const plane_surface *surface = &view->surfaces[(view->labels[pixel] & PLANE_LABEL_SEGMENT) - 1];
     const plane_smooth *s = &surface->smooth;
-    if (!surface->choices) return PLANE_CHOICE_KEEP;
-    int x = (int)(pixel % (size_t)camera->width), y = (int)(pixel / (size_t)camera->width);
-    size_t i = (size_t)((x - s->left) / s->step), j = (size_t)((y - s->top) / s->step);
-    int choice = surface->choices[j * (s->width - 1) + i];
+    const int x = (int)(pixel % (size_t)camera->width), y = (int)(pixel / (size_t)camera->width);
+    const int choice = choice_of(surface, x, y);
     if (choice >= PLANE_CHOICE_PLANE) {
         *plane = (uint16_t)(choice - PLANE_CHOICE_PLANE);
         return 0;

@@ -36,9 +36,13 @@ struct plane_surface {
 splat_status plane_choose(const plane_shade *shade, const plane_global *planes, size_t n_planes, float noise,
                           uint32_t number, splat_error *error);
 void plane_surfaces_free(plane_view *view);
+/* Drops residuals that plane_known.c keeps: a plane has moved. */
+void plane_surfaces_forget(plane_view *view);
 /* Returns what a pixel of a segment shows: PLANE_CHOICE_KEEP, a smooth surface, which is *slant, or else the plane
  * *plane. A round surface is returned as PLANE_CHOICE_SMOOTH. */
 int plane_choice_at(const splat_camera *camera, const plane_view *view, size_t pixel, plane_slant *slant,
                     uint16_t *plane);
+/* The round surface that a pixel shows, and whether it is the farther sheet; NULL: none. */
+const plane_round *plane_round_at(const splat_camera *camera, const plane_view *view, size_t pixel, bool *is_far);
 
 #endif

@@ -42,23 +42,18 @@ static size_t cell_of(const splat_camera *c, const plane_global *plane, size_t p
     return plane_cell(plane, position);
 }
 
-static size_t lay_cells(plane_global *planes, size_t n_planes)
+size_t plane_lay_cells(plane_global *p, size_t first)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < n_planes; i++) {
-        plane_global *p = &planes[i];
-        for (int a = 0; a < 2; a++) {
-            double margin = 0.1 * (p->high[a] - p->low[a]);
-            p->low[a] -= margin;
-            p->high[a] += margin;
-        }
-        double sides[2] = {p->high[0] - p->low[0], p->high[1] - p->low[1]};
-        p->cell = fmax(fmax(sides[0], sides[1]) / PLANE_CELLS, 1e-9);
-        for (int a = 0; a < 2; a++) p->n_cells[a] = (uint32_t)(sides[a] / p->cell) + 1;
-        p->first_cell = n;
-        n += (size_t)p->n_cells[0] * p->n_cells[1];
+    for (int a = 0; a < 2; a++) {
+        double margin = 0.1 * (p->high[a] - p->low[a]);
+        p->low[a] -= margin;
+        p->high[a] += margin;
     }
-    return n;
+    double sides[2] = {p->high[0] - p->low[0], p->high[1] - p->low[1]};
+    p->cell = fmax(fmax(sides[0], sides[1]) / PLANE_CELLS, 1e-9);
+    for (int a = 0; a < 2; a++) p->n_cells[a] = (uint32_t)(sides[a] / p->cell) + 1;
+    p->first_cell = first;
+    return first + (size_t)p->n_cells[0] * p->n_cells[1];
 }
 
 /* Marks the cells that a view sees (1) and sees through (2). distances[n_planes]: work. */
@@ -91,8 +86,9 @@ static void look(const splat_view_map *map, const plane_view *view, const plane_
 splat_status plane_votes_make(const splat_view_maps *maps, const plane_view *views, plane_global *planes,
                               size_t n_planes, int stride, int threads, plane_votes *votes, splat_error *error)
 {
-    size_t n = lay_cells(planes, n_planes);
+    size_t n = 0;
     bool is_short = false;
+    for (size_t i = 0; i < n_planes; i++) n = plane_lay_cells(&planes[i], n);
     *votes = (plane_votes){n, calloc(n + 1, sizeof *votes->is), calloc(n + 1, sizeof *votes->through)};
     if (votes->is && votes->through) {
 #pragma omp parallel num_threads(threads)

@@ -14,6 +14,8 @@ typedef struct plane_votes {
 splat_status plane_votes_make(const splat_view_maps *maps, const plane_view *views, plane_global *planes,
                               size_t n_planes, int stride, int threads, plane_votes *votes, splat_error *error);
 void plane_votes_free(plane_votes *votes);
+/* Cuts the rectangle of a plane, a tenth wider each way, into cells from number `first` on; returns the next number. */
+size_t plane_lay_cells(plane_global *plane, size_t first);
 /* The cell of a place of a plane, or SIZE_MAX outside of its rectangle. */
 size_t plane_cell(const plane_global *plane, const float position[3]);
 /* Candidates for segments whose own seeds name none: the surfaces that most of their pixels meet first. */

@@ -8,6 +8,7 @@
 #include "scene/sky.h"
 #include "stereo/resized_photo.h"
 #include "surface/extract/extraction.h"
+#include "surface/planes/plane_arches.h"
 #include "surface/planes/plane_assign.h"
 #include "surface/planes/plane_choose.h"
 #include "surface/planes/plane_confirm.h"
@@ -272,6 +273,19 @@ static splat_status settle_seeds(finder *f, size_t number, plane_work *work, spl
     return plane_settle_seeds(f->shade, &f->views[number], f->planes, number, error);
 }
 
+/* Finds planes that cut the round surfaces that the views show. */
+static splat_status look_for_arches(finder *f, splat_error *error)
+{
+    size_t n_found;
+    if (!f->rounds.n) return SPLAT_OK;
+    SPLAT_TRY(plane_arches_find(f->maps, f->views, &f->rounds, f->threads, f->planes, &f->n_planes, &n_found,
+                                error));
+    if (!n_found) return SPLAT_OK;
+    for (size_t v = 0; v < f->maps->n; v++) plane_surfaces_forget(&f->views[v]);
+    SPLAT_TRY(for_views(f, choose_known, error));
+    return ask_each_other(f, error);
+}
+
 /* Finds round surfaces. Then these and the planes take the cells that they explain. */
 static splat_status look_for_rounds(finder *f, splat_error *error)
 {
@@ -281,7 +295,8 @@ static splat_status look_for_rounds(finder *f, splat_error *error)
     SPLAT_TRY(plane_rounds_find(&shade, f->planes, f->n_planes, f->noise, f->options->seed, f->threads, &f->rounds,
                                 error));
     SPLAT_TRY(for_views(f, choose_known, error));
-    return ask_each_other(f, error);
+    SPLAT_TRY(ask_each_other(f, error));
+    return look_for_arches(f, error);
 }
 
 /* ---------------------------------------------------------------- what the first planes say of the others */
