@@ -149,8 +149,12 @@ stage_tests() { run_tests build; }
 stage_sanitized()
 {
     cmake --preset asan-ubsan >/dev/null
-    cmake --build --preset asan-ubsan --target sanitized_tests
-    ctest --test-dir build-asan -j "$cores" --output-on-failure -L sanitized # most of them use one thread
+    long=
+    [ "$mode" != nightly ] || long=sanitized_long_tests
+    cmake --build --preset asan-ubsan --target sanitized_tests $long
+    label='^sanitized$'
+    [ "$mode" != nightly ] || label=sanitized # and those of sanitized_long
+    ctest --test-dir build-asan -j "$cores" --output-on-failure -L "$label" # most of them use one thread
 }
 
 stage_fuzz()
