@@ -173,6 +173,23 @@ static void refine(const arch_points *points, cut *c)
     if (weight > 0) c->at = sum / weight;
 }
 
+/* Moves and tilts a plane onto another; its axes and centroid stay as near as they can. */
+static void tilt(plane_fit *fit, const plane_fit *to)
+{
+    const float at[3] = {(float)fit->centroid[0], (float)fit->centroid[1], (float)fit->centroid[2]};
+    const double off = plane_distance(to, at), lean = splat_dot3(fit->axes[0], to->normal);
+    const double side[3] = {fit->axes[1][0], fit->axes[1][1], fit->axes[1][2]};
+    for (int k = 0; k < 3; k++) {
+        fit->centroid[k] -= off * to->normal[k];
+        fit->axes[0][k] = (fit->axes[0][k] - lean * to->normal[k]) / sqrt(fmax(1 - lean * lean, 1e-9));
+        fit->normal[k] = to->normal[k];
+    }
+    fit->offset = to->offset;
+    splat_cross3(fit->normal, fit->axes[0], fit->axes[1]);
+    if (splat_dot3(side, fit->axes[1]) > 0) return;
+    for (int k = 0; k < 3; k++) fit->axes[1][k] = -fit->axes[1][k];
+}
+
 /* The plane of a cut, with the rectangle of its points. */
 static void make_plane(const arch_points *points, const cut *c, plane_global *plane)
 {
@@ -182,15 +199,9 @@ static void make_plane(const arch_points *points, const cut *c, plane_global *pl
     for (uint32_t i = 0; i < points->n; i++)
         if (is_on(c, &points->all[i])) plane_moments_add(&moments, points->all[i].position, 1);
     if (!plane_fit_make(&moments, fit)) return;
-    const double off = c->at - splat_dot3(c->round->axis, fit->centroid);
-    const double lean = splat_dot3(c->round->axis, fit->axes[0]);
-    for (int k = 0; k < 3; k++) {
-        fit->normal[k] = c->round->axis[k];
-        fit->centroid[k] += off * fit->normal[k];
-        fit->axes[0][k] = (fit->axes[0][k] - lean * fit->normal[k]) / sqrt(fmax(1 - lean * lean, 1e-9));
-    }
-    splat_cross3(fit->normal, fit->axes[0], fit->axes[1]);
-    fit->offset = c->at;
+    plane_fit across = {.offset = c->at};
+    memcpy(across.normal, c->round->axis, sizeof across.normal);
+    tilt(fit, &across);
     double n = 0;
     for (uint32_t i = 0; i < points->n; i++) {
         const arch_point *p = &points->all[i];
@@ -274,23 +285,6 @@ static size_t find_like(const plane_global *planes, size_t n, const plane_global
 static double longer_side(const plane_global *p)
 {
     return fmax(p->high[0] - p->low[0], p->high[1] - p->low[1]);
-}
-
-/* The plane keeps its rectangle. */
-static void tilt(plane_fit *fit, const plane_fit *to)
-{
-    const float at[3] = {(float)fit->centroid[0], (float)fit->centroid[1], (float)fit->centroid[2]};
-    const double off = plane_distance(to, at), lean = splat_dot3(fit->axes[0], to->normal);
-    const double side[3] = {fit->axes[1][0], fit->axes[1][1], fit->axes[1][2]};
-    for (int k = 0; k < 3; k++) {
-        fit->centroid[k] -= off * to->normal[k];
-        fit->axes[0][k] = (fit->axes[0][k] - lean * to->normal[k]) / sqrt(1 - lean * lean);
-        fit->normal[k] = to->normal[k];
-    }
-    fit->offset = to->offset;
-    splat_cross3(fit->normal, fit->axes[0], fit->axes[1]);
-    if (splat_dot3(side, fit->axes[1]) > 0) return;
-    for (int k = 0; k < 3; k++) fit->axes[1][k] = -fit->axes[1][k];
 }
 
 /* Returns whether a plane changed or was added. */
