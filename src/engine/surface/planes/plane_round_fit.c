@@ -16,6 +16,7 @@
 #define PLACES 1000u      /* every so many-th place counts, so that these do */
 #define DRAWS 256u        /* of rims that a surface passes through */
 #define MOST_THREADS 4
+#define SMALLEST 1e-4     /* of the depth, and radians: a smaller simplex ends the descent */
 #define FIT_ERROR 0.03    /* of the depth, of a place */
 
 /* The loops below are short and many: more threads would wait for each other. */
@@ -107,6 +108,15 @@ double plane_round_rims(const plane_round_fitter *f)
     return f->n_rims < LEAST_RIMS ? 0 : (double)n / (double)f->n_rims;
 }
 
+/* The largest distance of a corner of a simplex from its best one, along an unknown. */
+static double size_of(double (*u)[PLANE_ROUND_UNKNOWNS], int best, int n)
+{
+    double most = 0;
+    for (int i = 0; i <= n; i++)
+        for (int k = 0; k < n; k++) most = fmax(most, fabs(u[i][k] - u[best][k]));
+    return most;
+}
+
 double plane_round_descend(plane_round_fitter *f, plane_round_cost cost, double first_step, int steps)
 {
     enum { MOST = PLANE_ROUND_UNKNOWNS + 1 };
@@ -120,6 +130,7 @@ double plane_round_descend(plane_round_fitter *f, plane_round_cost cost, double 
     for (int step = 0; step < steps; step++) {
         int best = 0, worst = 0, second = 0;
         for (int i = 1; i <= n; i++) best = costs[i] < costs[best] ? i : best;
+        if (size_of(u, best, n) < SMALLEST) break;
         for (int i = 1; i <= n; i++) worst = costs[i] > costs[worst] ? i : worst;
         second = best;
         for (int i = 0; i <= n; i++) second = i != worst && costs[i] > costs[second] ? i : second;

@@ -19,6 +19,7 @@
 #define WORSE 1.2f          /* residuals may be so much larger than those of the small surfaces of the views, */
 #define MORE 0.3f           /* and larger by so many noises */
 #define SHARP_WORSE 1.5     /* WORSE of such a surface: many small ones fit noise as well */
+#define HOPELESS 1.5        /* times the residual that is allowed, after a fit */
 #define MOSTLY_RIGHT 0.45
 #define LIKELY 2.0          /* and before it is fitted to the shading */
 #define LEAST_ARC 0.94      /* cosine: half of the arc of a surface is 20 degrees at least */
@@ -323,6 +324,14 @@ static void slide(plane_round_fitter *f)
     }
 }
 
+/* True if the shading objects so much that no better place nearby will do. */
+static bool is_hopeless(const plane_round_fitter *f)
+{
+    const double worse = f->round.is_touching ? TOUCH_WORSE : SHARP_WORSE, own = residual_of(f);
+    return own > HOPELESS * (worse * residual_now(f) + (double)(MORE * f->s->noise)) ||
+           (f->round.is_touching && own > HOPELESS * TOUCH_NOISES * (double)f->s->noise);
+}
+
 bool plane_round_is_supported(plane_round_fitter *f)
 {
     const bool is_end = f->round.is_fixed && plane_round_is_ball(&f->round);
@@ -335,6 +344,7 @@ bool plane_round_is_supported(plane_round_fitter *f)
         if (f->round.is_touching) slide(f);
         else if (!is_end)
             plane_round_descend(f, plane_round_cost_of_shading, 2 * f->error, SIMPLEX_STEPS);
+        if (!is_end && is_hopeless(f)) return false;
     }
     if (!gather(f)) return false;
     look(f);

@@ -7,6 +7,7 @@
 #include "surface/planes/plane_round_touch.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 
 #define FAILURES 6         /* surfaces that do not hold, one after another, and the search ends */
@@ -31,16 +32,16 @@ static void leave_out(const plane_round_fitter *f, const plane_round *last)
 }
 
 /* The places of a new surface, and those near to it, which may be poor places of it, make no other. */
-static void accept(const plane_round_fitter *f, plane_rounds *rounds)
+static void accept(const plane_round_fitter *f, const plane_round *round, plane_rounds *rounds)
 {
     if (rounds->n == PLANE_MAX_ROUNDS) return;
-    rounds->all[rounds->n++] = f->round;
+    rounds->all[rounds->n++] = *round;
     for (uint32_t i = 0; i < f->s->n; i++) {
         const plane_round_place *p = &f->s->places[i];
         const splat_camera *c = &f->s->shade->maps->views[p->view].camera;
         plane_slant slant;
         bool is_far;
-        if (plane_round_nearest(c, &f->round, p->x, p->y, 1 / p->depth, CLAIMED, &is_far, &slant))
+        if (plane_round_nearest(c, round, p->x, p->y, 1 / p->depth, CLAIMED, &is_far, &slant))
             f->s->is_taken[i] = 1;
     }
 }
@@ -148,7 +149,7 @@ static void find_all(plane_round_fitter *f, plane_round_pair *pairs, plane_round
         const uint32_t n = plane_round_pairs_draw(f->s, model, pairs);
         if (!n) return;
         if (find_one(f, pairs, n)) {
-            accept(f, rounds);
+            accept(f, &f->round, rounds);
             n_failed = 0;
             continue;
         }
@@ -158,34 +159,62 @@ static void find_all(plane_round_fitter *f, plane_round_pair *pairs, plane_round
     }
 }
 
-/* The cylinder with most places of those whose radius the shading tells, or -1. */
-static int find_largest(plane_round_fitter *f, const plane_round *all, int n)
+/* A cylinder between walls, and the judgement of the photos. */
+typedef struct answer {
+    plane_round round;
+    uint32_t n; /* places on it */
+    bool is_taken, is_supported, is_sharp;
+} answer;
+
+/* Asks the photos of each cylinder that is not taken yet. */
+static void ask_all(plane_round_fitter *fitters, const plane_round *found, int n, answer *answers)
 {
-    uint32_t most = 0;
-    int largest = -1;
+    const int most = fitters->s->threads;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(most < MOST_FITTERS ? most : MOST_FITTERS)
     for (int i = 0; i < n; i++) {
-        f->round = all[i];
-        if (!plane_round_is_supported(f) || !f->is_sharp || f->n <= most) continue;
-        most = f->n;
-        largest = i;
+        plane_round_fitter *f = &fitters[omp_get_thread_num()];
+        f->round = found[i];
+        answers[i].is_supported = !answers[i].is_taken && plane_round_is_supported(f);
+        answers[i].round = f->round;
+        answers[i].n = f->n;
+        answers[i].is_sharp = f->is_sharp;
     }
+}
+
+/* The supported cylinder with most places of those whose radius the shading tells, or -1. */
+static int largest_of(const answer *answers, int n)
+{
+    int largest = -1;
+    for (int i = 0; i < n; i++)
+        if (answers[i].is_supported && answers[i].is_sharp && (largest < 0 || answers[i].n > answers[largest].n))
+            largest = i;
     return largest;
+}
+
+/* The supported cylinder of most votes, or -1. */
+static int first_of(const answer *answers, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (answers[i].is_supported) return i;
+    return -1;
 }
 
 /* Cylinders between walls that face each other: the largest, as a vault, then the others. Places that one takes speak
  * against the others no more, so these are asked once more. False: memory is exhausted. */
-static bool find_touching(plane_round_fitter *f, plane_rounds *rounds)
+static bool find_touching(plane_round_fitter *fitters, plane_rounds *rounds)
 {
     plane_round found[PLANE_ROUND_TOUCHING];
-    bool is_found[PLANE_ROUND_TOUCHING] = {false};
-    const int n = plane_rounds_between_walls(f->s, found);
-    const int largest = find_largest(f, found, n);
-    for (int i = largest < 0 ? 0 : largest; i < n; i++) {
-        f->round = found[i];
-        if (is_found[i] || !plane_round_is_supported(f)) continue;
-        accept(f, rounds);
-        is_found[i] = true;
-        i = -1; /* from the first one again */
+    answer answers[PLANE_ROUND_TOUCHING];
+    const int n = plane_rounds_between_walls(fitters->s, found);
+    for (int i = 0; i < n; i++) answers[i].is_taken = false;
+    ask_all(fitters, found, n, answers);
+    int best = largest_of(answers, n);
+    if (best < 0) best = first_of(answers, n);
+    while (best >= 0) {
+        accept(fitters, &answers[best].round, rounds);
+        answers[best].is_taken = true;
+        ask_all(fitters, found, n, answers);
+        best = first_of(answers, n);
     }
     return n >= 0;
 }
@@ -197,7 +226,7 @@ static void find_ends(plane_round_fitter *f, plane_rounds *rounds)
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
             if (meet_in_ball(&rounds->all[i], &rounds->all[k], &f->round) && plane_round_is_supported(f))
-                accept(f, rounds);
+                accept(f, &f->round, rounds);
 }
 
 splat_status plane_rounds_find(const plane_shade *shade, const plane_global *planes, size_t n_planes, float noise,
