@@ -278,6 +278,46 @@ static void seeds_settle_on_the_plane_beside_them(void **state)
     release(&w);
 }
 
+/* A weak edge has no seed. Where its own side shows no plane, the plane across it tells its place, and it makes one. */
+static void weak_edges_of_what_has_no_plane_make_seeds(void **state)
+{
+    (void)state;
+    enum { NOTHING, ALL_PLANE, ELSEWHERE, HALF_PLANE, N };
+    const float middles[N_VIEWS] = {far, far, far, far, far};
+    for (int i = 0; i < N; i++) {
+        splat_error error;
+        wall w;
+        make(&w, middles, far, false);
+        plane_view *view = &w.views[OWN];
+        const plane_smooth *smooth = &view->surfaces[0].smooth;
+        const size_t columns = smooth->width - 1, rows = smooth->height - 1;
+        for (size_t c = 0; c < rows * columns; c++) {
+            const bool is_plane = i == ALL_PLANE || (i != NOTHING && c / columns >= rows / 2);
+            view->surfaces[0].choices[c] = is_plane ? PLANE_CHOICE_PLANE : PLANE_CHOICE_SPLAT;
+        }
+        const uint32_t own = HEIGHT / 4 * WIDTH + WIDTH / 2, n = view->n_seeds;
+        plane_edge edge = {WIDTH / 2, HEIGHT / 2, own, own + HEIGHT / 2 * WIDTH};
+        if (i == ELSEWHERE) w.maps.views[OWN].depth[own] = 1.2f * far;
+        view->edges = &edge;
+        view->n_edges = 1;
+        assert_int_equal(plane_settle_seeds(&w.shade, view, &w.plane, OWN, &error), SPLAT_OK);
+        assert_int_equal(view->n_seeds, n + (i == HALF_PLANE));
+        assert_int_equal(view->segments[0].n_seeds, view->n_seeds);
+        uint32_t n_settled = 0;
+        for (uint32_t k = 0; k < view->n_seeds; k++) {
+            const plane_seed *seed = &view->seeds[k];
+            if (!seed->is_settled) continue;
+            n_settled++;
+            assert_true(seed->pixel == own && seed->segment == 0);
+            assert_float_equal(seed->depth, far, 1e-5);
+            assert_float_equal(seed->position[2], far, 1e-5);
+        }
+        assert_int_equal(n_settled, i == HALF_PLANE);
+        view->edges = NULL;
+        release(&w);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,6 +331,7 @@ int main(void)
         cmocka_unit_test(what_nobody_sees_takes_nothing),
         cmocka_unit_test(others_speak_for_what_they_look_at),
         cmocka_unit_test(seeds_settle_on_the_plane_beside_them),
+        cmocka_unit_test(weak_edges_of_what_has_no_plane_make_seeds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

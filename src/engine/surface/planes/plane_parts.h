@@ -50,6 +50,7 @@ typedef struct plane_seed {
     float position[3], depth;
     uint32_t pixel;   /* pixel of the segment next to the edge */
     uint16_t segment;
+    bool is_settled;  /* on a plane, where the segment has none: exact; plane_settle_seeds */
 } plane_seed;
 
 /* How far a place is from a plane if its depth is wrong by the depth itself: the error of a depth moves the place along

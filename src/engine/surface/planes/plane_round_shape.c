@@ -26,6 +26,7 @@
 #define SITES 400u          /* places whose shading fits a surface */
 #define RIMS 1000u          /* seeds of rims that do, */
 #define TOUCH_RIMS 8000u    /* or that tell one unknown */
+#define LEAST_SETTLED 100u  /* of them that planes tell: then these alone */
 #define RIM_NEAR 0.25       /* of the depth: rims that are farther off say nothing */
 #define LEAST_RIGHT 0.12    /* part of the rims that lies on a surface worth a look */
 #define SIMPLEX_STEPS 160   /* of the descent to the least cost, and how often it begins */
@@ -135,10 +136,9 @@ static bool tells(const plane_round *round, const plane_seed *seed)
 }
 
 /* The rims of the segments of the places, as far as they are near the surface: every so many-th. */
-static void look_at_rims(plane_round_fitter *f)
+static void take_rims(plane_round_fitter *f, bool is_settled, uint32_t most)
 {
     const plane_shade *shade = f->s->shade;
-    const uint32_t most = f->round.is_touching ? TOUCH_RIMS : RIMS;
     size_t n = 0, stride = 1;
     for (int pass = 0; pass < 2; pass++) {
         uint32_t last_view = UINT32_MAX, last_segment = UINT32_MAX;
@@ -154,10 +154,19 @@ static void look_at_rims(plane_round_fitter *f)
             const plane_segment *segment = &view->segments[p->segment];
             for (uint32_t k = 0; k < segment->n_seeds; k++) {
                 const plane_seed *seed = &view->seeds[segment->first_seed + k];
-                if (tells(&f->round, seed) && n++ % stride == 0 && pass) f->seeds[f->n_rims++] = seed;
+                if (seed->is_settled < is_settled || !tells(&f->round, seed)) continue;
+                if (n++ % stride == 0 && pass) f->seeds[f->n_rims++] = seed;
             }
         }
     }
+}
+
+/* Rims that planes tell are exact, and say best where a cylinder between walls is: its foot on a floor. */
+static void look_at_rims(plane_round_fitter *f)
+{
+    if (f->round.is_touching) take_rims(f, true, TOUCH_RIMS);
+    if (f->round.is_touching && f->n_rims >= LEAST_SETTLED) return;
+    take_rims(f, false, f->round.is_touching ? TOUCH_RIMS : RIMS);
 }
 
 /* Residual of what the places have now, mean over the sites in levels. */

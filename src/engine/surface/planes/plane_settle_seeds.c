@@ -1,8 +1,9 @@
 /* Seeds have the splat's depth, which is poor next to plain regions. The edge between two surfaces lies on both, so the
- * plane that is known tells where the edge is. */
+ * plane that is known tells where the edge is. A weak edge between two plain segments has no seed, and is as exact. */
 #include "surface/planes/plane_settle_seeds.h"
 
 #include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_seeds.h"
 #include "surface/planes/plane_seen.h"
 
 #include "math/camera.h"
@@ -11,24 +12,48 @@
 
 #define NEAR 0.04f /* of the depth: farther off the splat shows something else */
 
+/* Finds the depth of an edge by the plane across it. False: there is none, or the splat shows something else. */
+static bool find_place(const plane_shade *shade, const plane_global *planes, uint32_t number, const plane_edge *edge,
+                       float depth, float *z)
+{
+    plane_slant slant;
+    const int plane = plane_shown(shade, number, edge->other, &slant);
+    if (plane < 0) return false;
+    *z = plane_depth_at(&shade->maps->views[number].camera, &planes[plane].fit, (double)edge->x, (double)edge->y);
+    return fabsf(*z - depth) < NEAR * *z;
+}
+
 splat_status plane_settle_seeds(const plane_shade *shade, plane_view *view, const plane_global *planes, size_t number,
                                splat_error *error)
 {
-    const splat_camera *c = &shade->maps->views[number].camera;
+    const splat_view_map *map = &shade->maps->views[number];
+    const splat_camera *c = &map->camera;
     const size_t n = splat_camera_pixels(c);
+    const uint32_t n_before = view->n_seeds;
     uint32_t *seed_at = calloc(n, sizeof *seed_at); /* number + 1 */
-    if (!seed_at) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the seeds of %zu pixels", n);
-    for (uint32_t i = 0; i < view->n_seeds; i++) seed_at[view->seeds[i].pixel] = i + 1;
+    plane_seed *seeds = realloc(view->seeds, ((size_t)n_before + view->n_edges + 1) * sizeof *seeds);
+    if (seeds) view->seeds = seeds;
+    if (!seed_at || !seeds) {
+        free(seed_at);
+        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the seeds of %zu pixels", n);
+    }
+    for (uint32_t i = 0; i < n_before; i++) seed_at[seeds[i].pixel] = i + 1;
     for (uint32_t i = 0; i < view->n_edges; i++) {
         const plane_edge *edge = &view->edges[i];
         const uint32_t at = seed_at[edge->own];
+        const float depth = at ? seeds[at - 1].depth : map->depth[edge->own];
         plane_slant slant;
-        const int plane = at ? plane_shown(shade, (uint32_t)number, edge->other, &slant) : -1;
-        if (plane < 0) continue;
-        plane_seed *seed = &view->seeds[at - 1];
-        const float z = plane_depth_at(c, &planes[plane].fit, (double)edge->x, (double)edge->y);
-        if (fabsf(z - seed->depth) < NEAR * z) plane_seed_put(seed, c, edge->x, edge->y, z);
+        float z;
+        if (!find_place(shade, planes, (uint32_t)number, edge, depth, &z)) continue;
+        const bool is_settled = plane_shown(shade, (uint32_t)number, edge->own, &slant) < 0;
+        if (!at && !is_settled) continue;
+        plane_seed *seed = &seeds[at ? at - 1 : view->n_seeds++];
+        if (!at) *seed = (plane_seed){.pixel = edge->own,
+                                      .segment = (uint16_t)((view->labels[edge->own] & PLANE_LABEL_SEGMENT) - 1)};
+        seed->is_settled = is_settled;
+        plane_seed_put(seed, c, edge->x, edge->y, z);
     }
     free(seed_at);
+    plane_seeds_sort(view);
     return SPLAT_OK;
 }
