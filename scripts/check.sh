@@ -41,6 +41,7 @@ tests 330 all tests, release build"
 threads 1200 programs with threads under ThreadSanitizer
 soak 3600 an hour of training, viewing and meshing, watched for growth
 packages 600 the packages twice, with the same bytes
+sanitized_gcc 1200 parsers and ops under the sanitizers of GCC
 clang 330 the tests of label quick, built by Clang
 tidy 60 clang-tidy, the checks of .clang-tidy
 plain 330 the tests of label quick, without any optional library" ;;
@@ -146,16 +147,24 @@ stage_kernels()
 stage_tests_quick() { run_tests build -L quick; }
 stage_tests() { run_tests build; }
 
-stage_sanitized()
+# sanitized PRESET FOLDER
+sanitized()
 {
-    cmake --preset asan-ubsan >/dev/null
+    cmake --preset "$1" >"$log" || { cat "$log"; exit 1; }
     long=
     [ "$mode" != nightly ] || long=sanitized_long_tests
-    cmake --build --preset asan-ubsan --target sanitized_tests $long
+    cmake --build --preset "$1" --target sanitized_tests $long
     label='^sanitized$'
     [ "$mode" != nightly ] || label=sanitized # and those of sanitized_long
-    ctest --test-dir build-asan -j "$cores" --output-on-failure -L "$label" # most of them use one thread
+    ctest --test-dir "$2" -j "$cores" --output-on-failure -L "$label" # most of them use one thread
 }
+
+# In the folder of the fuzzers, whose library is the same, if clang can build them.
+stage_sanitized()
+{
+    if tests/fuzz/find_clang.sh >/dev/null; then sanitized fuzz build-fuzz; else sanitized asan-ubsan build-asan; fi
+}
+stage_sanitized_gcc() { sanitized asan-ubsan build-asan; }
 
 stage_fuzz()
 {

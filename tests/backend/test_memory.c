@@ -477,7 +477,7 @@ static size_t resident_bytes(void)
 
 static void memory_is_flat_after_densification(void **state)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SPLATSMITH_SANITIZED
     enum { N_MORE = 200 }; /* everything takes several times as long */
 #else
     enum { N_MORE = 2000 };

@@ -259,7 +259,7 @@ static bool fail_at(const char *name, action *act, long k, bool all, splat_statu
 static void sweep(const char *name, action *act, long most)
 {
     splat_error error;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SPLATSMITH_SANITIZED
     most /= 5; /* everything takes several times as long */
     const long least_errors = 1; /* what libraries allocate goes to the sanitizer, past this test */
 #else

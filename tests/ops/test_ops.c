@@ -59,7 +59,7 @@ static void run_tests(splat_backend *backend, int argc, char **argv, test_totals
 static void run_cpu(int argc, char **argv, test_totals *totals)
 {
     static const char *const levels[] = {"c", "avx2", "avx512"};
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SPLATSMITH_SANITIZED
     static const int thread_counts[] = {3}; /* where memory is looked at; that results do not depend on them is seen
                                                without */
 #else

@@ -33,7 +33,7 @@ static void write_plain(const char *path, const void *data, size_t size)
     close(descriptor);
 }
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(SPLATSMITH_SANITIZED)
 #define STRIDE 7 /* it is ten times slower there */
 #else
 #define STRIDE 1

@@ -543,7 +543,7 @@ static void test_squares(void **state)
 static void test_million(void **state)
 {
     (void)state;
-#ifdef __SANITIZE_ADDRESS__
+#ifdef SPLATSMITH_SANITIZED
     skip(); /* it would take minutes */
 #endif
     splat_mesh mesh = make_extracted(100000, 0.0118);
