@@ -18,6 +18,7 @@ void test_set_part(uint32_t part, uint32_t n_parts)
 {
     current_part = part;
     n_parts_of_test = n_parts;
+    n_cases = 0;
 }
 
 double test_nmse(const float *a, const float *b, size_t n)

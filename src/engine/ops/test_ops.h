@@ -31,7 +31,7 @@
     do {                                                                                                               \
         if (test_is_in_part()) (failures) += (call);                                                                   \
     } while (0)
-/* Once for each case, in order; a process counts on from one backend to the next. */
+/* Once for each case, in order; a process counts on from one backend to the next, until test_set_part. */
 bool test_is_in_part(void);
 /* Cases part, part + n_parts, ...; the first is 0. */
 void test_set_part(uint32_t part, uint32_t n_parts);

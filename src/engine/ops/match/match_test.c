@@ -336,6 +336,6 @@ int test_op_match(splat_backend *backend)
         {"no site", 1, 1, 2, 5, 1, false, true, 0, 0, 1, false},
     };
     int failures = check_hostile(backend) + check_errors(backend);
-    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) failures += check_spec(backend, &specs[i]);
+    for (size_t i = 0; i < sizeof specs / sizeof specs[0]; i++) TEST_CASE(failures, check_spec(backend, &specs[i]));
     return failures;
 }

@@ -129,8 +129,8 @@ int project_scene_run(project_scene *scene)
 splat_backend *project_other_backend(splat_backend *backend)
 {
     splat_backend *other = NULL;
-    if (strcmp(splat_backend_name(backend), "cpu") != 0) return NULL;
-    if (splat_backend_cpu_create(backend->threads == 1 ? 4 : 1, "c", &other, NULL) != SPLAT_OK) exit(2);
+    if (strcmp(splat_backend_name(backend), "cpu") != 0 || backend->threads != 1) return NULL;
+    if (splat_backend_cpu_create(4, backend->simd == SPLAT_SIMD_C ? "auto" : "c", &other, NULL) != SPLAT_OK) exit(2);
     return other;
 }
 

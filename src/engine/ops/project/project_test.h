@@ -81,8 +81,8 @@ int check_batch_storage(splat_backend *backend);
 /* Part of test_op_settle_rest (rest_cache_test.c). */
 int check_project_cache(splat_backend *backend);
 
-/* A second CPU backend that must give the same bytes: plain C, and another number of threads. NULL when `backend` is
- * not a CPU backend. */
+/* A second CPU backend that must give the same bytes: another SIMD level, and four threads. NULL when `backend` is not
+ * a CPU backend of one thread. */
 splat_backend *project_other_backend(splat_backend *backend);
 
 /* share 0: all are drawn. */

@@ -80,7 +80,7 @@ void test_result_free(test_result *result);
 /* The name of the first array that differs, or NULL. */
 const char *test_result_difference(const test_result *a, const test_result *b);
 /* Runs the scene on CPU backends of every SIMD level of the machine and several thread counts, and compares the results
- * with those of `backend` (only when that is the CPU). Returns the number of differences. */
+ * with those of `backend` (only when that is the CPU in plain C with one thread). Returns the number of differences. */
 int test_scene_same_everywhere(splat_backend *backend, const test_scene_spec *spec);
 
 /* raster_bands_test.c: a view in bands against the same view at once. Each returns the number of failures. */
