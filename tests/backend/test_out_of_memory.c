@@ -37,13 +37,6 @@ static splat_trainer *trainer;
 static splat_bench_result bench_result;
 static char warnings[8192];
 
-/* No file needs to reach the disk here, and thousands of saves would wait for it. */
-int fsync(int descriptor)
-{
-    (void)descriptor;
-    return 0;
-}
-
 /* For LeakSanitizer, which does not see through jansson: what a parse had made when its memory ran out is lost
  * (src/engine/io/json.c). */
 const char *__lsan_default_suppressions(void);
