@@ -371,6 +371,7 @@ static void test_refused(void **state)
     assert_int_equal(splat_sample_scene_write("bad", &options, 1, &error), SPLAT_ERROR_ARGUMENT);
     options.n_cameras = 6; /* none of 2,048 tries is seen by three of them */
     options.n_truth = 1000000;
+    options.n_points = 20; /* each has as many tries */
     assert_int_equal(splat_sample_scene_write("bad", &options, 1, &error), SPLAT_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "three of the sample's 6 cameras see too little in common"));
     options = small_scene((splat_sample_scene)SPLAT_SAMPLE_SCENE_ROOM);

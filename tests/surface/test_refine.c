@@ -124,7 +124,7 @@ static void training_makes_a_textured_surface(void **state)
     splat_loss losses[SPLAT_MAX_LOSSES];
     size_t n;
     tiny_place p = open_tiny(2);
-    splat_train_options o = short_options(2000);
+    splat_train_options o = short_options(1200);
     splat_trainer *t = start(&p, &o);
     splat_model *model = splat_trainer_get_model(t);
     assert_int_equal(model->render_mode, SPLAT_RENDER_CLASSIC);
@@ -132,7 +132,7 @@ static void training_makes_a_textured_surface(void **state)
     must(splat_trainer_get_losses(t, losses, &n, &error), &error);
     assert_int_equal(n, 1);
     assert_true(isnan(losses[0].value));
-    run_steps(t, 2000);
+    run_steps(t, 1200);
     double after = psnr_of(&p, model);
     must(splat_trainer_get_losses(t, losses, &n, &error), &error);
     assert_string_equal(losses[0].label, "normal consistency");
