@@ -207,6 +207,9 @@ static void a_limit_holds_whatever_it_is(void **state)
     int n_refused = 0, n_trained = 0;
     size_t first = 0, last = 0;
     for (int i = 0; i < 20; i++) { /* 256 KiB to 128 MiB */
+#ifdef SPLATSMITH_SANITIZED
+        if (i % 6 != 0 && (i < 5 || i > 8)) continue; /* those around the least that trains, and some */
+#endif
         size_t limit = (size_t)(262144 * pow(512.0, i / 19.0)), n = 0;
         if (train_below(limit, &n)) {
             first = n_trained++ ? first : n;
@@ -217,7 +220,11 @@ static void a_limit_holds_whatever_it_is(void **state)
         }
     }
     print_message("%d limits refused, %d kept; %zu to %zu Gaussians\n", n_refused, n_trained, first, last);
+#ifdef SPLATSMITH_SANITIZED
+    assert_true(n_refused >= 1 && n_trained >= 3);
+#else
     assert_true(n_refused >= 3 && n_trained >= 10);
+#endif
     assert_true(first < last); /* the cap was at work */
 }
 
@@ -400,19 +407,24 @@ static void bands_change_sums_only(void **state)
 
 static void small_storages_learn_as_well(void **state)
 {
+#ifdef SPLATSMITH_SANITIZED
+    enum { N_STEPS = 60 };
+#else
+    enum { N_STEPS = 120 };
+#endif
     (void)state;
     splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
     double psnr[4];
     size_t bytes[4];
     for (int i = 0; i < N_STORAGES; i++) {
-        splat_train_options o = late_options(120);
+        splat_train_options o = late_options(N_STEPS);
         splat_error error;
         splat_metrics metrics;
         set_storages(&o, i);
         splat_trainer *trainer = new_trainer(context, scene, &o);
         trainer->iteration = LATE;
-        splat_step_info info = run_steps(trainer, 120);
+        splat_step_info info = run_steps(trainer, N_STEPS);
         must(evaluate_set(splat_trainer_get_model(trainer), scene, SPLAT_VIEWS_TEST, false, &metrics, &error), &error);
         psnr[i] = metrics.psnr;
         size_t held = 0;
@@ -478,7 +490,7 @@ static size_t resident_bytes(void)
 static void memory_is_flat_after_densification(void **state)
 {
 #ifdef SPLATSMITH_SANITIZED
-    enum { N_MORE = 200 }; /* everything takes several times as long */
+    enum { N_MORE = 100 }; /* everything takes several times as long */
 #else
     enum { N_MORE = 2000 };
 #endif
@@ -493,7 +505,11 @@ static void memory_is_flat_after_densification(void **state)
     assert_int_equal(info.iteration, 120 + N_MORE);
     /* Views may come to need a few instances more; nothing else grows. */
     assert_true(memory_of(context).bytes <= named + named / 50);
+#ifdef SPLATSMITH_SANITIZED
+    (void)resident; /* AddressSanitizer keeps what was freed */
+#else
     assert_true(resident_bytes() <= resident + (2 << 20));
+#endif
     splat_memory_info memory = memory_of(context);
     assert_true((double)(memory.bytes - memory.used_bytes) < 0.05 * (double)memory.bytes); /* fragmentation */
     close_training(context, scene, trainer);
@@ -530,9 +546,14 @@ static bool run_with_failure(uint64_t k)
 
 static void every_growth_may_fail(void **state)
 {
+#ifdef SPLATSMITH_SANITIZED
+    enum { STEP = 3 };
+#else
+    enum { STEP = 1 };
+#endif
     (void)state;
     uint64_t k = 1;
-    while (run_with_failure(k)) k++;
+    while (run_with_failure(k)) k += STEP;
     assert_true(k > 30);
 }
 

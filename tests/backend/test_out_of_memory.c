@@ -253,16 +253,16 @@ static void sweep(const char *name, action *act, long most)
 {
     splat_error error;
 #ifdef SPLATSMITH_SANITIZED
-    most /= 5; /* everything takes several times as long */
-    const long least_errors = 1; /* what libraries allocate goes to the sanitizer, past this test */
+    most /= 10; /* everything takes several times as long */
+    const long growth = 4, least_errors = 1; /* what libraries allocate goes to the sanitizer, past this test */
 #else
-    const long least_errors = 4;
+    const long growth = 25, least_errors = 4;
 #endif
     must(act(&error), &error); /* what stays with the model is made now */
     for (int all = 0; all < 2; all++) {
         splat_status status;
         long k = 1, n = 0, n_errors = 0, dense = all ? most / 4 : most;
-        for (; fail_at(name, act, k, all, &status); k += k < dense ? 1 : 1 + k / 25, n++)
+        for (; fail_at(name, act, k, all, &status); k += k < dense ? 1 : 1 + k / growth, n++)
             n_errors += status != SPLAT_OK; /* others were of something that can be done without */
         assert_int_equal(status, SPLAT_OK);
         print_message("%s: %ld allocations; of %ld that failed%s, %ld ended in an error\n", name, k - 1, n,

@@ -60,7 +60,7 @@ static void search_all(const float *points, size_t n, const float *place, uint32
 
 static void compare_with_all(layout kind, size_t n, uint32_t k)
 {
-    enum { PLACES = 200 };
+    enum { PLACES = 60 };
     float *points = make_points(kind, n, 1), *places = make_points(kind == UNIFORM ? UNIFORM : LATTICE, PLACES, 2);
     float distances2[32], expected_distances2[32], *rows = malloc(PLACES * k * sizeof *rows);
     uint32_t indices[32], expected[32], *row_indices = malloc(PLACES * k * sizeof *row_indices);
