@@ -8,7 +8,8 @@ from browser import Browser, WebSocket, find_chromium
 from pages import (HEIGHT, PROGRAM, WIDTH, Training, all_ended, bare_screenshot, lacks_civetweb, psnr, rendered, run,
                    started, wait_for_full)
 
-STEPS = 900
+STEPS = 300
+OPTIONS = ['--densify_from_iter', '60', '--densification_interval', '40', '--checkpoint_iterations', str(STEPS)]
 LEAST_PSNR = 36  # of a JPEG of quality 92 without subsampling, against the render
 
 
@@ -168,9 +169,9 @@ def same_file(name):
 
 
 def test_two_pages_and_a_nuisance(browser):
-    alone = Training('alone', STEPS, '--checkpoint_iterations', str(STEPS))
+    alone = Training('alone', STEPS, *OPTIONS)
     alone.end(0)
-    seen = Training('seen', STEPS, '--checkpoint_iterations', str(STEPS), '--viewer', '0')
+    seen = Training('seen', STEPS, *OPTIONS, '--viewer', '0')
     first = browser.page(seen.url, WIDTH, HEIGHT)
     first.until("typeof training !== 'undefined' && training.trains && training.iteration > 0")
     first.click('pause')
@@ -226,7 +227,7 @@ def test_latency(browser):
     page = browser.page(view.stdout.readline().strip(), 1280, 720)
     page.until("document.body.dataset.shown === 'full'")
     moving, full = [], []
-    for i in range(25):
+    for i in range(15):
         page.value("document.body.dataset.shown = ''; shown = null")
         page.mouse('mousePressed', 600, 300, 'left', buttons=1)
         page.mouse('mouseMoved', 604 + i, 300, 'left', buttons=1)
