@@ -13,10 +13,10 @@ import fixture
 from fixture import splatsmith
 
 # Small enough for seconds.
-SMALL = dict(eval=True, iterations=400, densify_from_iter=100, densify_until_iter=300, coarse_iterations=7090,
-             regularize_after=7030, prune_opacity=0.05, n_samples=2000, surface_points=5000, poisson_depth=6,
-             min_component_faces=0, refinement_iterations=20, texture_size=128, tensorboard=False, threads=2,
-             backend="cpu", test_iterations=[100, 200])
+SMALL = dict(eval=True, iterations=400, densify_from_iter=100, densify_until_iter=300, cap_max=3000,
+             coarse_iterations=7090, regularize_after=7030, prune_opacity=0.05, n_samples=2000, surface_points=5000,
+             poisson_depth=6, min_component_faces=0, refinement_iterations=20, texture_size=128, tensorboard=False,
+             threads=2, backend="cpu", test_iterations=[100, 200])
 RESULTS = ["refined.ply", "refined_mesh.ply", "textured.glb"]
 STAGES = ["train", "coarse", "mesh", "refine", "texture"]
 
