@@ -5,6 +5,7 @@
 #include "io/splat/formats.h"
 #include "io/splat/packed.h"
 #include "math/sh_rotation.h"
+#include "scene_fixture.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -526,15 +527,6 @@ static void a_large_description_of_a_sog_is_refused(void **state)
     assert_says(&error, "meta.json in the zip file has 67108864 bytes, far more than it needs (at most 1048576)");
 }
 
-/* Without a flush to the disk, which takes longer than all else here. */
-static void write_quickly(const char *path, const uint8_t *data, size_t n)
-{
-    FILE *stream = fopen(path, "wb");
-    assert_non_null(stream);
-    assert_int_equal(fwrite(data, 1, n, stream), n);
-    fclose(stream);
-}
-
 /* Every prefix of a file, and the file with each byte changed: an error with a sentence, or finite numbers. */
 static void damaged_files_are_refused_or_read(void **state)
 {
@@ -555,7 +547,7 @@ static void damaged_files_are_refused_or_read(void **state)
         for (size_t i = 0; i < 2 * size; i += size > 512 ? 5 : 1) { /* 5: in time, and at every place of a record */
             size_t n = i < size ? i : size;
             if (i >= size) data[i - size] ^= 0x5a;
-            write_quickly(path, data, n);
+            fixture_bytes(path, data, n);
             (void)splat_cloud_describe(path, &shape, &error);
             error.message[0] = '\0';
             status = splat_cloud_read(path, &back, &error);
@@ -587,7 +579,7 @@ static void damaged_files_are_refused_or_read(void **state)
 
 static void write_text(const char *path, const char *text)
 {
-    write_quickly(path, (const uint8_t *)text, strlen(text));
+    fixture_bytes(path, text, strlen(text));
 }
 
 static void usd_of_others_is_read(void **state)

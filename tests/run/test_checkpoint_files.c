@@ -5,6 +5,7 @@
 #include <cmocka.h>
 
 #include "checkpoint_fixture.h"
+#include "scene_fixture.h"
 #include "train/schedule.h"
 
 #include <fcntl.h>
@@ -26,13 +27,6 @@ static splat_trainer *make_small(const tiny_place *p, const char *path)
     return t;
 }
 
-static void write_plain(const char *path, const void *data, size_t size)
-{
-    int descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    assert_true(descriptor >= 0 && write(descriptor, data, size) == (ssize_t)size);
-    close(descriptor);
-}
-
 #if defined(SPLATSMITH_SANITIZED)
 #define STRIDE 7 /* it is ten times slower there */
 #else
@@ -50,7 +44,7 @@ static void every_flipped_bit_is_found(void **state)
     must(splat_file_read("good.splatsmith", &data, &size, &error), &error);
     print_message("%zu bytes\n", size);
     assert_true(size < 12000);
-    write_plain("bad.splatsmith", data, size);
+    fixture_bytes("bad.splatsmith", data, size);
     int descriptor = open("bad.splatsmith", O_WRONLY);
     for (size_t bit = 0; bit < 8 * size; bit += STRIDE) {
         uint8_t flipped = data[bit / 8] ^ (uint8_t)(1u << bit % 8);
@@ -66,7 +60,7 @@ static void every_flipped_bit_is_found(void **state)
         assert_int_equal(splat_trainer_load_checkpoint(t, "bad.splatsmith", &error), SPLAT_ERROR_FORMAT);
     }
     close(descriptor);
-    write_plain("bad.splatsmith", data, size);
+    fixture_bytes("bad.splatsmith", data, size);
     assert_int_equal(truncate("bad.splatsmith", (off_t)size + 1), 0);
     assert_int_equal(splat_trainer_load_checkpoint(t, "bad.splatsmith", &error), SPLAT_ERROR_FORMAT);
     free(data);
@@ -193,7 +187,7 @@ static void a_damaged_model_is_refused(void **state)
     must(splat_file_read("good.splatsmith", &data, &size, &error), &error);
     for (size_t at = 0; at < size; at += 3) {
         data[at] ^= 4;
-        write_plain("bad.splatsmith", data, size);
+        fixture_bytes("bad.splatsmith", data, size);
         data[at] ^= 4;
         if (splat_model_load(p.context, "bad.splatsmith", &model, &error) != SPLAT_OK) continue;
         splat_model_destroy(model); /* the byte belongs to the optimizer */
@@ -262,9 +256,9 @@ static void latest_falls_back(void **state)
                 rename("run/point_cloud/iteration_40/point_cloud.ply", "kept.ply") == 0);
 
     assert_int_equal(truncate("run/chkpnt36.splatsmith", 3000), 0);
-    write_plain("run/chkpnt42.splatsmith.tmp-aB3dEf", "SPLATCK2", 8);
-    write_plain("run/point_cloud/iteration_40/point_cloud.ply.tmp-aaaaaa", "ply", 3);
-    write_plain("run/notes.tmp-of-mine", "mine", 4);
+    fixture_bytes("run/chkpnt42.splatsmith.tmp-aB3dEf", "SPLATCK2", 8);
+    fixture_bytes("run/point_cloud/iteration_40/point_cloud.ply.tmp-aaaaaa", "ply", 3);
+    fixture_bytes("run/notes.tmp-of-mine", "mine", 4);
     run.start_checkpoint = "latest";
     p.log->text[0] = '\0';
     t = tiny_trainer(&p, &o);
@@ -327,7 +321,7 @@ static void an_error_leaves_a_checkpoint(void **state)
     must(splat_file_read(kept, &png, &size, &error), &error);
     /* A whole file of damaged data: only decoding it finds the damage. */
     for (size_t i = size / 2; i < size / 2 + 16; i++) png[i] ^= 0x5a;
-    write_plain(path, png, size);
+    fixture_bytes(path, png, size);
     free(png);
 
     p = open_tiny_at("broken_scene", 1);

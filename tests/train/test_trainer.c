@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "io/picture/image.h"
 #include "io/picture/image_read.h"
+#include "scene_fixture.h"
 #include "train/density/default.h"
 #include "train/schedule.h"
 #include "train/state.h"
@@ -569,13 +570,13 @@ static void a_damaged_checkpoint_changes_nothing(void **state)
     size_t size;
     must(splat_file_read("good.splatsmith", &data, &size, &error), &error);
     for (size_t length = 0; length < size; length += length < 3000 ? 1 : 997) {
-        must(splat_file_write("bad.splatsmith", data, length, &error), &error);
+        fixture_bytes("bad.splatsmith", data, length);
         assert_int_not_equal(splat_trainer_load_checkpoint(trainer, "bad.splatsmith", &error), SPLAT_OK);
         assert_string_equal(error.file, "bad.splatsmith");
     }
     for (size_t at = 0; at < size; at += at < 3000 ? 1 : 1499) {
         data[at] ^= 0x10;
-        must(splat_file_write("bad.splatsmith", data, size, &error), &error);
+        fixture_bytes("bad.splatsmith", data, size);
         if (splat_trainer_load_checkpoint(trainer, "bad.splatsmith", &error) == SPLAT_OK)
             fail_msg("byte %zu is not protected", at);
         data[at] ^= 0x10;
