@@ -185,6 +185,47 @@ static void an_apse_behind_arches_is_found(void **state)
     assert_true(apse >= 8 && apse < n);
 }
 
+/* A hundred rims on planes say alone where a cylinder between walls is; fewer do not, nor for another cylinder. */
+static void exact_rims_speak_alone(void **state)
+{
+    (void)state;
+    enum { N = 300, ENOUGH = 100, FAR_OFF = 10 };
+    static plane_seed seeds[N];
+    plane_segment segment = {.n_seeds = N};
+    plane_round_place place = {.depth = 2};
+    uint8_t is_taken = 0;
+    for (int n_settled = ENOUGH - 1; n_settled <= ENOUGH; n_settled++)
+        for (int is_touching = 0; is_touching <= 1; is_touching++) {
+            plane_round_fitter f;
+            passage p;
+            for (int i = 0; i < N; i++) {
+                const plane_round_place at = place_on(&pillar, 0.003 * (i - N / 2), 0, -1);
+                seeds[i].depth = 2;
+                memcpy(seeds[i].position, at.position, sizeof at.position);
+                seeds[i].position[0] += i < FAR_OFF ? 1 : 0;
+                seeds[i].is_settled = i % 2 && i / 2 < n_settled + FAR_OFF / 2;
+            }
+            passage_make(&p, seeds, N);
+            p.view.segments = &segment;
+            p.places.places = &place;
+            p.places.is_taken = &is_taken;
+            p.places.n = 1;
+            assert_true(plane_round_fitter_make(&f, &p.places));
+            f.inliers[0] = 0;
+            f.n = 1;
+            f.round = pillar;
+            f.round.is_touching = is_touching;
+            f.round.along[0] = 1;
+            plane_round_look_at_rims(&f);
+            uint32_t n = 0;
+            for (uint32_t i = 0; i < f.n_rims; i++) n += f.seeds[i]->is_settled;
+            const bool is_alone = is_touching && n_settled == ENOUGH;
+            assert_int_equal(n, n_settled);
+            assert_int_equal(f.n_rims, is_alone ? n_settled : N - FAR_OFF);
+            plane_round_fitter_free(&f);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -194,6 +235,7 @@ int main(void)
         cmocka_unit_test(rims_pull_a_surface),
         cmocka_unit_test(rims_vote_for_a_cylinder_between_walls),
         cmocka_unit_test(an_apse_behind_arches_is_found),
+        cmocka_unit_test(exact_rims_speak_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -161,8 +161,7 @@ static void take_rims(plane_round_fitter *f, bool is_settled, uint32_t most)
     }
 }
 
-/* Rims that planes tell are exact, and say best where a cylinder between walls is: its foot on a floor. */
-static void look_at_rims(plane_round_fitter *f)
+void plane_round_look_at_rims(plane_round_fitter *f)
 {
     if (f->round.is_touching) take_rims(f, true, TOUCH_RIMS);
     if (f->round.is_touching && f->n_rims >= LEAST_SETTLED) return;
@@ -227,12 +226,12 @@ double plane_round_shape(plane_round_fitter *f)
     plane_round_descend(f, plane_round_cost_of_places, FIRST_STEP, SIMPLEX_STEPS / 2);
     for (f->error = 8 * PLANE_ROUND_RIM_ERROR; f->error >= PLANE_ROUND_RIM_ERROR; f->error /= 2) {
         if (!gather(f)) return 0;
-        look_at_rims(f);
+        plane_round_look_at_rims(f);
         plane_round_vote(f);
         plane_round_descend(f, plane_round_cost_of_shape, 2 * f->error, SIMPLEX_STEPS / 2);
     }
     if (!gather(f) || !is_bent(f)) return 0;
-    look_at_rims(f);
+    plane_round_look_at_rims(f);
     return plane_round_rims(f);
 }
 
@@ -348,7 +347,7 @@ bool plane_round_is_supported(plane_round_fitter *f)
     for (int i = 0; i < SIMPLEX_STARTS; i++, f->error = PLANE_ROUND_RIM_ERROR) {
         if (!gather(f)) return false;
         look(f);
-        look_at_rims(f);
+        plane_round_look_at_rims(f);
         if (f->n_sites < LEAST_PLACES / 2) return false;
         if (f->round.is_touching) slide(f);
         else if (!is_end)
@@ -357,7 +356,7 @@ bool plane_round_is_supported(plane_round_fitter *f)
     }
     if (!gather(f)) return false;
     look(f);
-    look_at_rims(f);
+    plane_round_look_at_rims(f);
     bound(f);
     if (is_end) return true; /* of its cylinders' radius; the cells decide, of which many show these */
     const double now = residual_now(f), own = residual_of(f), noise = (double)f->s->noise;
