@@ -26,17 +26,17 @@ layers 5 the dependency law
 tests_quick 150 the tests of label quick" ;;
     full | nightly)
         echo "style 5 style of the sources
-build 240 build the program and all tests
+build 180 build the program and all tests
 layers 5 the dependency law
 kernels 1 the report of CUDA kernels, from the build
-sanitized 480 parsers and ops under AddressSanitizer and UndefinedBehaviorSanitizer"
+sanitized 540 parsers and ops under AddressSanitizer and UndefinedBehaviorSanitizer"
         if [ "$1" = full ]; then
-            echo "fuzz 210 ${FUZZ_SECONDS:-2} seconds of every fuzzer"
+            echo "fuzz 45 ${FUZZ_SECONDS:-2} seconds of every fuzzer"
         else
-            echo "fuzz 3780 an hour of fuzzing"
+            echo "fuzz 3620 an hour of fuzzing"
         fi
         echo "browsers 30 tests of our pages in every other browser that is installed
-tests 330 all tests, release build"
+tests 500 all tests, release build"
         [ "$1" = full ] || echo "long 600 long tests: from photos to meshes
 threads 1200 programs with threads under ThreadSanitizer
 soak 3600 an hour of training, viewing and meshing, watched for growth
