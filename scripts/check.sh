@@ -36,7 +36,7 @@ sanitized 540 parsers and ops under AddressSanitizer and UndefinedBehaviorSaniti
             echo "fuzz 3620 an hour of fuzzing"
         fi
         echo "browsers 30 tests of our pages in every other browser that is installed
-tests 500 all tests, release build"
+tests 600 all tests, release build"
         [ "$1" = full ] || echo "long 600 long tests: from photos to meshes
 threads 1200 programs with threads under ThreadSanitizer
 soak 3600 an hour of training, viewing and meshing, watched for growth
