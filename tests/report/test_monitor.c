@@ -105,6 +105,10 @@ static void test_proc_files(void **state)
     write_proc("Z", 0, 1); /* ended, not yet waited for */
     splat_host_read("proc", 77, &c);
     assert_false(c.process_found);
+    write_proc("R", 3000, 1); /* ends: its memory is gone already */
+    write_file("proc/77/status", "Name:\tx\nThreads:\t1\n");
+    splat_host_read("proc", 77, &c);
+    assert_false(c.process_found);
 }
 
 static void test_proc_damaged(void **state)

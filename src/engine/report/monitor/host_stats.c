@@ -106,6 +106,7 @@ static void read_process(const char *root, int pid, splat_host_counters *c)
     read_process_times(root, pid, c);
     if (!c->process_found) return;
     read_named(open_process(root, pid, "status"), sizes, 3);
+    c->process_found = !isnan(c->process_rss_bytes); /* else it ends: its memory goes before it is a zombie */
     double reserved = reserved_bytes(root, pid);
     if (reserved <= c->process_virtual_bytes) c->process_virtual_bytes -= reserved; /* NaN stays NaN */
     read_named(open_process(root, pid, "io"), io, 2); /* another user's is refused */
