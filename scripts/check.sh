@@ -29,7 +29,7 @@ tests_quick 150 the tests of label quick" ;;
 build 180 build the program and all tests
 layers 5 the dependency law
 kernels 1 the report of CUDA kernels, from the build
-sanitized 540 parsers and ops under AddressSanitizer and UndefinedBehaviorSanitizer"
+sanitized 480 parsers and ops under AddressSanitizer and UndefinedBehaviorSanitizer"
         if [ "$1" = full ]; then
             echo "fuzz 45 ${FUZZ_SECONDS:-2} seconds of every fuzzer"
         else
