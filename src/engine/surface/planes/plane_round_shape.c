@@ -135,8 +135,8 @@ static bool tells(const plane_round *round, const plane_seed *seed)
            (!round->is_touching || fabs(splat_dot3(outward, round->along)) > PLANE_ROUND_SLANT);
 }
 
-/* The rims of the segments of the places, as far as they are near the surface: every so many-th. */
-static void take_rims(plane_round_fitter *f, bool is_settled, uint32_t most)
+/* The rims of the segments of the places, or those that are settled, as far as they are near: every so many-th. */
+static void take_rims(plane_round_fitter *f, bool settled_alone, uint32_t most)
 {
     const plane_shade *shade = f->s->shade;
     size_t n = 0, stride = 1;
@@ -154,7 +154,7 @@ static void take_rims(plane_round_fitter *f, bool is_settled, uint32_t most)
             const plane_segment *segment = &view->segments[p->segment];
             for (uint32_t k = 0; k < segment->n_seeds; k++) {
                 const plane_seed *seed = &view->seeds[segment->first_seed + k];
-                if (seed->is_settled < is_settled || !tells(&f->round, seed)) continue;
+                if ((settled_alone && !seed->is_settled) || !tells(&f->round, seed)) continue;
                 if (n++ % stride == 0 && pass) f->seeds[f->n_rims++] = seed;
             }
         }
@@ -163,9 +163,12 @@ static void take_rims(plane_round_fitter *f, bool is_settled, uint32_t most)
 
 void plane_round_look_at_rims(plane_round_fitter *f)
 {
-    if (f->round.is_touching) take_rims(f, true, TOUCH_RIMS);
-    if (f->round.is_touching && f->n_rims >= LEAST_SETTLED) return;
-    take_rims(f, false, f->round.is_touching ? TOUCH_RIMS : RIMS);
+    if (!f->round.is_touching) {
+        take_rims(f, false, RIMS);
+        return;
+    }
+    take_rims(f, true, TOUCH_RIMS);
+    if (f->n_rims < LEAST_SETTLED) take_rims(f, false, TOUCH_RIMS);
 }
 
 /* Residual of what the places have now, mean over the sites in levels. */

@@ -169,8 +169,8 @@ typedef struct answer {
 /* Asks the photos of each cylinder that is not taken yet. */
 static void ask_all(plane_round_fitter *fitters, const plane_round *found, int n, answer *answers)
 {
-    const int most = fitters->s->threads;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(most < MOST_FITTERS ? most : MOST_FITTERS)
+    const int threads = fitters->s->threads < MOST_FITTERS ? fitters->s->threads : MOST_FITTERS;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (int i = 0; i < n; i++) {
         plane_round_fitter *f = &fitters[omp_get_thread_num()];
         f->round = found[i];
