@@ -32,7 +32,7 @@ class Page:
         self.stages = []   # names, in the order in which they came
         self.counts = []   # status.stages of each
         self.asked = set()  # the stages that were held,
-        self.held = {}     # stage: the step after which it was,
+        self.held = {}     # stage: the step of the status that said so,
         self.steps = {}    # that of the picture that was made of it then,
         self.points = {}   # and the curves' points
         self.is_over = False
@@ -71,10 +71,11 @@ class Page:
             self.look_at_stage(status)
 
     def take_picture(self, data):
-        """The message of the step at which the stage is held ends the hold; others are older, or came again."""
+        """A picture of the stage that is held ends the hold; older pictures do not. The status says "paused" as soon as
+        the page asks, and the step that runs then ends first: the picture may be one step ahead of the status."""
         self.socket.send('{"ack":%d}' % int.from_bytes(data[4:8], 'little'))
         stage, step = self.stages[-1], int.from_bytes(data[8:12], 'little')
-        if self.held.get(stage) == step and stage not in self.steps:
+        if stage in self.held and step >= self.held[stage] and stage not in self.steps:
             self.steps[stage] = step
             self.socket.send('{"do":"go on"}')
 
