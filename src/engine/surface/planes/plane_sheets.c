@@ -1,6 +1,7 @@
 /* The shadow of a gutter on a wall, and the gutter: two edges that all views agree on, so the plane through both is as
  * well supported as a wall. But two lines say nothing of what is between them. Walls with seeds at two lines alone
- * stand square to the scene. A ramp, which does not, has sides. */
+ * stand square to the scene. A ramp, which does not, has sides. A sloping ceiling ends where two walls end, and nothing
+ * is behind it. */
 #include "surface/planes/plane_sheets.h"
 
 #include "base/rng.h"
@@ -17,7 +18,15 @@
 #define LINE_NEAR 0.0125 /* of the depth */
 #define LINE_PART 0.9    /* of the seeds, on two lines */
 #define LINE_TRIALS 128u
+#define SAME_DEPTH 0.02f /* of the depth: two planes meet at an edge that has both of them there */
+#define LEAST_MET 0.1    /* of the edges: where they meet the same plane */
+#define LEAST_VIEWS 3u   /* that see them meet */
 #define NOWHERE UINT16_MAX
+
+/* The edges at which a sheet meets another plane. */
+typedef struct meeting {
+    uint32_t n, n_views, last_view; /* the last: + 1 */
+} meeting;
 
 typedef struct sheets {
     const splat_view_maps *maps;
@@ -26,12 +35,14 @@ typedef struct sheets {
     size_t n;
     uint64_t seed;
     uint64_t *counts; /* [n] pixels */
-    uint64_t *hidden; /* [n][n] pixels of a sheet behind which another plane is */
+    uint64_t *hidden; /* [n][n + 1] pixels of a sheet behind which another plane is; last: any of them */
+    uint64_t *edges;  /* [n] of a sheet */
+    meeting *meetings; /* [n][n] of a sheet with others */
     bool are_sheets[PLANE_MAX_PLANES];
     const plane_seed **left; /* [all seeds] of one plane that no line has */
 } sheets;
 
-/* Adds the pixels of a view. hidden: [n][n] */
+/* Adds the pixels of a view. hidden: [n][n + 1] */
 static void look(const sheets *s, size_t number, uint64_t *hidden)
 {
     const splat_camera *camera = &s->maps->views[number].camera;
@@ -42,6 +53,8 @@ static void look(const sheets *s, size_t number, uint64_t *hidden)
         const float z = plane < 0 || !s->are_sheets[plane] ? INFINITY : plane_depth(camera, &s->planes[plane].fit, p);
         if (!(z < INFINITY)) continue;
         const float x = (float)(p % width) + 0.5f, y = (float)(p / width) + 0.5f;
+        uint64_t *own = hidden + (size_t)plane * (s->n + 1);
+        bool hides = false;
         for (size_t k = 0; k < s->n; k++) {
             const plane_fit *fit = &s->planes[k].fit;
             float place[3];
@@ -50,8 +63,11 @@ static void look(const sheets *s, size_t number, uint64_t *hidden)
             const float behind = plane_depth(camera, fit, p);
             if (!(behind > z && behind < GAP * z)) continue;
             splat_camera_unproject(camera, x, y, behind, place);
-            if (plane_is_inside(&s->planes[k], place)) hidden[(size_t)plane * s->n + k] += STRIDE;
+            if (!plane_is_inside(&s->planes[k], place)) continue;
+            own[k] += STRIDE;
+            hides = true;
         }
+        if (hides) own[s->n] += STRIDE;
     }
 }
 
@@ -61,18 +77,58 @@ static bool look_all(sheets *s, int threads)
     bool ok = true;
 #pragma omp parallel num_threads(threads)
     {
-        uint64_t *own = calloc(s->n * s->n + 1, sizeof *own);
+        uint64_t *own = calloc(s->n * (s->n + 1) + 1, sizeof *own);
 #pragma omp for schedule(dynamic, 1)
         for (size_t v = 0; v < s->maps->n; v++)
             if (own) look(s, v, own);
 #pragma omp critical(splat_plane_sheets)
         {
             ok = ok && own;
-            for (size_t i = 0; own && i < s->n * s->n; i++) s->hidden[i] += own[i];
+            for (size_t i = 0; own && i < s->n * (s->n + 1); i++) s->hidden[i] += own[i];
         }
         free(own);
     }
     return ok;
+}
+
+/* Counts the edges of sheets, and those where they meet another plane. */
+static void meet(sheets *s, size_t number, const plane_edge *edge)
+{
+    const plane_view *view = &s->views[number];
+    const splat_camera *camera = &s->maps->views[number].camera;
+    const int sides[2] = {plane_of_label(view, view->labels[edge->own]),
+                          plane_of_label(view, view->labels[edge->other])};
+    for (int k = 0; k < 2; k++) {
+        const int sheet = sides[k], other = sides[1 - k];
+        if (sheet < 0 || !s->are_sheets[sheet] || other == sheet) continue;
+        s->edges[sheet]++;
+        if (other < 0 || s->are_sheets[other]) continue;
+        const float z = plane_depth_at(camera, &s->planes[sheet].fit, (double)edge->x, (double)edge->y);
+        const float w = plane_depth_at(camera, &s->planes[other].fit, (double)edge->x, (double)edge->y);
+        if (!(z < INFINITY && fabsf(w - z) < SAME_DEPTH * z)) continue;
+        meeting *own = &s->meetings[(size_t)sheet * s->n + (size_t)other];
+        own->n++;
+        own->n_views += own->last_view != number + 1;
+        own->last_view = (uint32_t)number + 1;
+    }
+}
+
+static void meet_all(sheets *s)
+{
+    for (size_t v = 0; v < s->maps->n; v++)
+        for (uint32_t i = 0; i < s->views[v].n_edges; i++) meet(s, v, &s->views[v].edges[i]);
+}
+
+/* True if a sheet ends at two other planes and hides nothing. */
+static bool is_between(const sheets *s, size_t sheet)
+{
+    int n_met = 0;
+    for (size_t k = 0; k < s->n; k++) {
+        const meeting *m = &s->meetings[sheet * s->n + k];
+        n_met += m->n_views >= LEAST_VIEWS && m->n >= LEAST_MET * (double)s->edges[sheet];
+    }
+    const uint64_t n_hidden = s->hidden[sheet * (s->n + 1) + s->n];
+    return n_met >= 2 && (double)n_hidden < LEAST_HIDDEN * (double)s->counts[sheet];
 }
 
 /* The seeds of a plane, to s->left. */
@@ -154,10 +210,10 @@ static bool mark(sheets *s, const bool *are_square)
 static void find(const sheets *s, uint16_t *becomes)
 {
     for (size_t i = 0; i < s->n; i++) {
-        const uint64_t *hidden = s->hidden + i * s->n;
+        const uint64_t *hidden = s->hidden + i * (s->n + 1);
         size_t most = 0;
         becomes[i] = (uint16_t)i;
-        if (!s->are_sheets[i]) continue;
+        if (!s->are_sheets[i] || is_between(s, i)) continue;
         for (size_t k = 0; k < s->n; k++)
             if (hidden[k] > hidden[most]) most = k;
         const bool is_before = hidden[most] && (double)hidden[most] >= LEAST_HIDDEN * (double)s->counts[i];
@@ -230,17 +286,22 @@ splat_status plane_sheets_remove(const splat_view_maps *maps, plane_view *views,
     size_t n_seeds = 0;
     for (size_t v = 0; v < maps->n; v++) n_seeds += views[v].n_seeds;
     s.counts = malloc((*n + 1) * sizeof *s.counts);
-    s.hidden = calloc(*n * *n + 1, sizeof *s.hidden);
+    s.hidden = calloc(*n * (*n + 1) + 1, sizeof *s.hidden);
+    s.edges = calloc(*n + 1, sizeof *s.edges);
+    s.meetings = calloc(*n * *n + 1, sizeof *s.meetings);
     s.left = malloc((n_seeds + 1) * sizeof *s.left);
-    bool ok = s.counts && s.hidden && s.left;
+    bool ok = s.counts && s.hidden && s.edges && s.meetings && s.left;
     if (ok) plane_pixels_count(maps, views, *n, s.counts);
     if (ok && plane_square_mark(planes, *n, s.counts, are_square) && mark(&s, are_square)) {
         ok = look_all(&s, threads);
+        meet_all(&s);
         if (ok) find(&s, becomes);
         ok = ok && remove_all(&s, becomes, n);
     }
     free(s.counts);
     free(s.hidden);
+    free(s.edges);
+    free(s.meetings);
     free(s.left);
     return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for sheets of %zu planes", s.n);
 }
