@@ -1,4 +1,5 @@
-/* Outlines of a mesh go to those of the splat, the same with any number of threads. */
+/* Outlines of a mesh go to those of the splat in the views that the mesh is made from, the same with any number of
+ * threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +12,7 @@
 #include "scene_fixture.h"
 #include "sphere_fixture.h"
 #include "surface/extract/extract_outlines.h"
+#include "surface/extract/free_space.h"
 
 #include <string.h>
 
@@ -37,7 +39,10 @@ static double mean_radius(const splat_mesh *mesh)
     return sum / (double)mesh->n_vertices;
 }
 
-static splat_mesh follow(splat_scene *scene, splat_model *model, double radius, int threads)
+static const splat_free_space nothing_known = {0}, no_view_used = {.knows_surface = true};
+
+static splat_mesh follow(splat_scene *scene, splat_model *model, const splat_free_space *space, double radius,
+                         int threads)
 {
     splat_mesh_extract_options options;
     splat_error error;
@@ -45,7 +50,8 @@ static splat_mesh follow(splat_scene *scene, splat_model *model, double radius, 
     float *sizes = malloc(mesh.n_vertices * sizeof *sizes);
     for (size_t i = 0; i < mesh.n_vertices; i++) sizes[i] = SIZE;
     splat_mesh_extract_options_init(&options);
-    const splat_extraction e = {.options = &options, .scene = scene, .model = model, .threads = threads};
+    const splat_extraction e = {.options = &options, .scene = scene, .model = model, .space = space,
+                                .threads = threads};
     ASSERT_OK(splat_extract_outlines(&e, sizes, &mesh, &error));
     free(sizes);
     return mesh;
@@ -63,7 +69,8 @@ static void outlines_follow_the_splat(void **state)
     write_sphere("sphere.ply", 6);
     ASSERT_OK(splat_model_load(context, "sphere.ply", &model, &error));
     for (int i = 0; i < 3; i++) {
-        splat_mesh one = follow(scene, model, radii[i], 1), other = follow(scene, model, radii[i], 3);
+        splat_mesh one = follow(scene, model, &nothing_known, radii[i], 1);
+        splat_mesh other = follow(scene, model, &nothing_known, radii[i], 3);
         assert_memory_equal(one.vertices, other.vertices, 3 * one.n_vertices * sizeof *one.vertices);
         after[i] = mean_radius(&one);
         print_message("radius %.4f: %.4f after it\n", radii[i], after[i]);
@@ -72,6 +79,9 @@ static void outlines_follow_the_splat(void **state)
     }
     for (int i = 0; i < 3; i += 2) assert_true(fabs(after[i] - after[1]) < 0.5 * fabs(radii[i] - radii[1]));
     assert_true(fabs(after[1] - RADIUS) < 0.02); /* discs stand 0.01 off, half opaque farther out */
+    splat_mesh still = follow(scene, model, &no_view_used, radii[0], 1);
+    assert_true(fabs(mean_radius(&still) - radii[0]) < 1e-6);
+    splat_mesh_free(&still);
     splat_model_destroy(model);
     splat_scene_close(scene);
     splat_context_destroy(context);

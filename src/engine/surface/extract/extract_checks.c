@@ -83,7 +83,7 @@ splat_status splat_extract_check(const splat_extraction *e, const splat_surface_
     }
     checker c = {.e = e, .sightings = points ? points->sightings : NULL, .starts = starts};
     splat_status status = splat_surface_go_on(e->options, "checking", 0, error);
-    if (status == SPLAT_OK) status = splat_extract_draw(e, mesh, MOST_PIXELS, check_view, &c, error);
+    if (status == SPLAT_OK) status = splat_extract_draw(e, mesh, false, MOST_PIXELS, check_view, &c, error);
     for (int k = 0; k < SPLAT_DRAWN_WORKERS && status == SPLAT_OK; k++) add_counts(&c.counts[k], info);
     free(starts);
     return status;

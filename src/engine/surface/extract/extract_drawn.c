@@ -5,6 +5,7 @@
 #include "model/mesh_drawer.h"
 #include "model/model.h"
 #include "scene/scene.h"
+#include "surface/extract/free_space.h"
 #include "surface/extract/surface_views.h"
 
 #include <math.h>
@@ -15,6 +16,7 @@
 typedef struct drawer {
     const splat_extraction *e;
     const splat_mesh *mesh;
+    bool of_mesh;
     double most_pixels;
     splat_mesh_drawer *device; /* closed: the threads draw */
     splat_drawn_function use;
@@ -93,15 +95,21 @@ static void draw_all(const drawer *d, int n_workers, pictures *own)
         for (;;) {
             const size_t number = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
             if (number >= d->e->scene->dataset.n_train || own[k].status != SPLAT_OK) break;
+            if (d->of_mesh && !splat_extract_is_of_mesh(d->e, number)) continue;
             own[k].status = draw(d, number, k, &own[k], &own[k].error);
         }
 }
 
-splat_status splat_extract_draw(const splat_extraction *e, const splat_mesh *mesh, double most_pixels,
+bool splat_extract_is_of_mesh(const splat_extraction *e, size_t number)
+{
+    return !e->space->knows_surface || splat_free_space_view(e->space, number);
+}
+
+splat_status splat_extract_draw(const splat_extraction *e, const splat_mesh *mesh, bool of_mesh, double most_pixels,
                                 splat_drawn_function use, void *user, splat_error *error)
 {
     splat_mesh_drawer device = {0};
-    const drawer d = {e, mesh, most_pixels, &device, use, user};
+    const drawer d = {e, mesh, of_mesh, most_pixels, &device, use, user};
     const size_t n_pixels = count_pixels(&d);
     const int n_workers = e->threads < SPLAT_DRAWN_WORKERS ? e->threads : SPLAT_DRAWN_WORKERS;
     pictures own[SPLAT_DRAWN_WORKERS];

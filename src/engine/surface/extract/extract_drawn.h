@@ -21,9 +21,13 @@ typedef struct splat_drawn_view {
 
 typedef void (*splat_drawn_function)(void *user, const splat_drawn_view *view);
 
-/* Draws the mesh in all training views, in pictures of `most_pixels` at most, and calls `use` for each, from several
- * threads and in any order. Errors: those of splat_mesh_rasterize and of decoding masks, MEMORY. */
-splat_status splat_extract_draw(const splat_extraction *extraction, const splat_mesh *mesh, double most_pixels,
-                                splat_drawn_function use, void *user, splat_error *error);
+/* Draws the mesh in training views, in pictures of `most_pixels` at most, and calls `use` for each, from several
+ * threads and in any order. of_mesh: in those alone that the mesh is made from (splat_extract_is_of_mesh). Errors:
+ * those of splat_mesh_rasterize and of decoding masks, MEMORY. */
+splat_status splat_extract_draw(const splat_extraction *extraction, const splat_mesh *mesh, bool of_mesh,
+                                double most_pixels, splat_drawn_function use, void *user, splat_error *error);
+
+/* True if the mesh is made from this training view, too: all views, or enough of them (splat_view_maps_thin). */
+bool splat_extract_is_of_mesh(const splat_extraction *extraction, size_t number);
 
 #endif

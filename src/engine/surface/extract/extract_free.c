@@ -123,7 +123,7 @@ static splat_status drop(free_look *look, splat_mesh *mesh, size_t *n_gone, spla
     uint8_t *near = calloc(mesh->n_vertices + 1, 1), *keep = malloc(mesh->n_faces + 1);
     look->sights = calloc(mesh->n_faces + 1, sizeof *look->sights);
     splat_status status = near && keep && look->sights
-                              ? splat_extract_draw(look->e, mesh, DRAWN_PIXELS, look_at, look, error)
+                              ? splat_extract_draw(look->e, mesh, false, DRAWN_PIXELS, look_at, look, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare %zu faces with free space",
                                            mesh->n_faces);
     if (status == SPLAT_OK && look->e->options->surface == SPLAT_MESH_CLOSED)

@@ -1,6 +1,6 @@
-/* Each round draws the mesh in all training views and measures, at vertices next to outlines, how far the outline of
- * the splat lies beyond the outline of the mesh. Then least squares move the vertices as the views ask, and neighbours
- * together. */
+/* Each round draws the mesh in the training views that it is made from and measures, at vertices next to outlines, how
+ * far the outline of the splat lies beyond the outline of the mesh. Then least squares move the vertices as the views
+ * ask, and neighbours together. */
 #include "surface/extract/extract_outlines.h"
 
 #include "math/camera.h"
@@ -150,7 +150,8 @@ static splat_status cover_all(const outliner *o, splat_error *error)
     float *render = malloc((5 * most + 1) * sizeof *render);
     if (!render) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a picture of %zu pixels", most);
     splat_status status = SPLAT_OK;
-    for (size_t v = 0; v < n_views && status == SPLAT_OK; v++) status = cover(o, v, sky, render, error);
+    for (size_t v = 0; v < n_views && status == SPLAT_OK; v++)
+        if (splat_extract_is_of_mesh(o->e, v)) status = cover(o, v, sky, render, error);
     free(render);
     return status;
 }
@@ -422,7 +423,7 @@ static splat_status make_rounds(outliner *o, splat_error *error)
     memcpy(o->begin, o->mesh->vertices, 3 * o->mesh->n_vertices * sizeof *o->begin);
     for (int round = 0; round < ROUNDS; round++) {
         SPLAT_TRY(splat_surface_go_on(o->e->options, "following outlines", (double)round / ROUNDS, error));
-        SPLAT_TRY(splat_extract_draw(o->e, o->mesh, o->most_pixels, look, o, error));
+        SPLAT_TRY(splat_extract_draw(o->e, o->mesh, true, o->most_pixels, look, o, error));
         for (size_t v = 0; v < o->e->scene->dataset.n_train; v++)
             if (o->views[v].is_short)
                 return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the outlines of a mesh");
