@@ -11,14 +11,13 @@ from sibr_client import Sibr
 
 STAGES = ['train', 'coarse', 'mesh', 'refine', 'texture']
 # Iterations of the stages that train. Of the first stage the page sees what is left when it looks: 300 were over by then
-# on a busy machine now and then.
-LAST = {'train': 2500, 'coarse': 7250, 'refine': 200}
+# on a busy machine now and then. Those of the refinement are its least, as there are few photos.
+LAST = {'train': 2500, 'coarse': 7250, 'refine': 1000}
 OPTIONS = ['--eval', '--iterations', '2500', '--densify_from_iter', '100', '--densify_until_iter', '250',
            '--coarse_iterations', '7250', '--regularize_after', '7030', '--prune_opacity', '0.05',
-           '--n_samples', '2000',
-           '--surface_points', '5000', '--poisson_depth', '6', '--min_component_faces', '0', '--refinement_iterations',
-           '200', '--texture_size', '128', '--tensorboard', 'False', '--report', 'False', '--threads', '2', '--backend',
-           'cpu', '--viewer_budget', '50']
+           '--n_samples', '2000', '--surface_points', '5000', '--poisson_depth', '6', '--min_component_faces', '0',
+           '--texture_size', '128', '--tensorboard', 'False', '--report', 'False', '--threads', '2', '--backend', 'cpu',
+           '--viewer_budget', '50']
 
 
 class Page:
@@ -31,6 +30,7 @@ class Page:
         self.seq = 0
         self.stages = []   # names, in the order in which they came
         self.counts = []   # status.stages of each
+        self.lasts = {}    # status.iterations of each that trains
         self.asked = set()  # the stages that were held,
         self.held = {}     # stage: the step of the status that said so,
         self.steps = {}    # that of the picture that was made of it then,
@@ -63,6 +63,8 @@ class Page:
         if not self.stages or self.stages[-1] != stage:
             self.stages.append(stage)
             self.counts.append(status['stages'])
+        if status['trains']:
+            self.lasts[stage] = status['iterations']
         if status['trains'] and stage not in self.asked:
             self.asked.add(stage)
             self.socket.send('{"do":"pause"}')
@@ -100,6 +102,7 @@ def check(page, said):
     assert [stage for stage in STAGES if stage in page.stages] == page.stages, page.stages
     assert set(LAST) <= set(page.stages), page.stages
     assert page.counts == sorted(set(page.counts)), page.counts
+    assert page.lasts == LAST, page.lasts
     for stage, last in LAST.items():
         first = 7000 if stage == 'coarse' else 0
         steps = [point[0] for point in page.points[stage]]

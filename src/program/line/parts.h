@@ -97,6 +97,7 @@ typedef struct splat_line_surface_options {
 typedef struct splat_line_refine_options {
     const char *time;                   /* NULL: `iterations` */
     int iterations;                     /* 0: the default */
+    bool fits_photos;                   /* the default is as many as the photos are worth */
     const char *gaussians_per_triangle; /* NULL: the default */
     const char *deform;                 /* the edited mesh; NULL: it trains */
     bool keep_rest;

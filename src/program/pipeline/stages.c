@@ -38,7 +38,7 @@ static void preset_train(splat_line *line)
 static void preset_refine(splat_line *line)
 {
     line->refine->keep_rest = true;
-    line->refine->iterations = 7000; /* 15,000 gain nothing (docs/lab/texture.md) */
+    line->refine->fits_photos = true;
 }
 
 static void fill_train(const splat_pipeline_job *p, const char *folder, splat_pipeline_stage_line *stage)

@@ -11,6 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define STEPS_A_PHOTO 28
+#define LEAST_STEPS 1000
+#define MOST_STEPS 7000
+
 static bool is_folder(const char *path)
 {
     return path && splat_path_is_folder(path);
@@ -21,18 +25,28 @@ static int gaussians_per_triangle(const splat_line *line)
     return line->refine->gaussians_per_triangle ? atoi(line->refine->gaussians_per_triangle) : 1;
 }
 
+/* Steps for n_train photos: with more, Gaussians on 2 M triangles learn few photos by heart, and with more than
+ * 7,000 they gain nothing (docs/lab/texture.md). */
+static int enough_steps(size_t n_train)
+{
+    const size_t n = n_train * STEPS_A_PHOTO;
+    return (int)(n < LEAST_STEPS ? LEAST_STEPS : n > MOST_STEPS ? MOST_STEPS : n);
+}
+
 /* SuGaR's three lengths, or the number; a time that is given wins, as there. */
-static int iterations_of(const splat_line *line)
+static int iterations_of(const splat_line *line, size_t n_train)
 {
     const char *time = line->refine->time;
     if (time) return strcmp(time, "short") == 0 ? 2000 : strcmp(time, "medium") == 0 ? 7000 : 15000;
-    return line->refine->iterations ? line->refine->iterations : 15000;
+    if (line->refine->iterations) return line->refine->iterations;
+    return line->refine->fits_photos ? enough_steps(n_train) : 15000;
 }
 
 /* ---------------------------------------------------------------- options */
 
-/* Begins with the options of the line alone. */
-static splat_status begin_train_options(const splat_line *line, splat_train_options *options, splat_error *error)
+/* Begins with the options of the line alone. n_train: training photos; 0: not known yet. */
+static splat_status begin_train_options(const splat_line *line, size_t n_train, splat_train_options *options,
+                                        splat_error *error)
 {
     splat_train_options refine;
     double low[3], high[3], square = 0;
@@ -42,7 +56,7 @@ static splat_status begin_train_options(const splat_line *line, splat_train_opti
     splat_stage_apply_preset(line, &refine, options);
     options->regularizer = refine.regularizer;
     options->binding = refine.binding;
-    options->iterations = iterations_of(line);
+    options->iterations = iterations_of(line, n_train);
     options->refine.gaussians_per_triangle = gaussians_per_triangle(line);
     SPLAT_TRY(splat_stage_read_box(line, &has_box, low, high, error));
     for (int k = 0; k < 3 && has_box; k++) square += (high[k] - low[k]) * (high[k] - low[k]);
@@ -63,7 +77,7 @@ splat_status splat_stage_check_refine(const splat_line *line, splat_error *error
     splat_train_options options;
     if (line->refine->keep_rest && !line->model->gs_output_dir)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`keep_rest` keeps Gaussians of a splat; name it with -c");
-    SPLAT_TRY(begin_train_options(line, &options, error));
+    SPLAT_TRY(begin_train_options(line, 0, &options, error));
     return splat_train_options_check(&options, error);
 }
 
@@ -145,6 +159,7 @@ static splat_status start(splat_training *t, const splat_line *line, const char 
 splat_status splat_stage_begin_refine(splat_training *t, const splat_line *line, splat_error *error)
 {
     splat_refine_info mesh;
+    splat_scene_info scene;
     char exposures[SPLAT_STAGE_PATH]; /* those of the splat; the refinement finds its own */
     char sky[SPLAT_STAGE_PATH];
     tell_without_effect(line);
@@ -153,7 +168,8 @@ splat_status splat_stage_begin_refine(splat_training *t, const splat_line *line,
     SPLAT_TRY(check_folder(line, t->model_path, error));
     SPLAT_TRY(splat_refine_describe(line->model->mesh_file, gaussians_per_triangle(line), &mesh, error));
     SPLAT_TRY(open_scene(&t->session, line, error));
-    SPLAT_TRY(begin_train_options(line, &t->train_options, error));
+    splat_scene_get_info(t->session.scene, &scene);
+    SPLAT_TRY(begin_train_options(line, scene.n_train, &t->train_options, error));
     t->train_options.exposure = splat_session_find_exposures(&t->session, line, exposures);
     splat_line_put_given(line, &line->train->exposure, sizeof(bool), &t->train_options.exposure);
     t->train_options.dome = splat_session_find_sky(&t->session, line, sky);
