@@ -1,9 +1,9 @@
 #!/bin/sh
 # check.sh [quick|full|nightly]: builds and tests. The first lines say which stages there are and how long they take.
 #   quick    style, the dependency law, the tests of label quick
-#   full     all that CI runs: also parsers and ops under the sanitizers, some seconds of every fuzzer, all tests
-#   nightly  hours: full with an hour of fuzzing, then ThreadSanitizer, a soak, the packages twice, Clang, and no
-#            optional library
+#   full     all that CI runs: also parsers under the sanitizers, some seconds of every fuzzer, all tests
+#   nightly  hours: full with an hour of fuzzing and with ops under the sanitizers, then long tests, ThreadSanitizer, a
+#            soak, the packages twice, Clang, and no optional library
 # CUDA=1 and CUDA=0 compile the CUDA backend or leave it out; unset, CMake decides: where there is a GPU.
 set -eu
 cd "$(dirname "$0")/.."
@@ -29,7 +29,7 @@ tests_quick 150 the tests of label quick" ;;
 build 180 build the program and all tests
 layers 5 the dependency law
 kernels 1 the report of CUDA kernels, from the build
-sanitized 480 parsers and ops under AddressSanitizer and UndefinedBehaviorSanitizer"
+sanitized 480 what reads bytes from outside, under AddressSanitizer and UndefinedBehaviorSanitizer"
         if [ "$1" = full ]; then
             echo "fuzz 45 ${FUZZ_SECONDS:-2} seconds of every fuzzer"
         else
@@ -41,7 +41,7 @@ tests 600 all tests, release build"
 threads 1200 programs with threads under ThreadSanitizer
 soak 3600 an hour of training, viewing and meshing, watched for growth
 packages 600 the packages twice, with the same bytes
-sanitized_gcc 1200 parsers and ops under the sanitizers of GCC
+sanitized_gcc 1200 the same and ops under the sanitizers of GCC
 clang 330 the tests of label quick, built by Clang
 tidy 60 clang-tidy, the checks of .clang-tidy
 plain 330 the tests of label quick, without any optional library" ;;
@@ -150,9 +150,9 @@ stage_tests() { run_tests build; }
 # sanitized PRESET FOLDER
 sanitized()
 {
-    cmake --preset "$1" >"$log" || { cat "$log"; exit 1; }
-    long=
-    [ "$mode" != nightly ] || long=sanitized_long_tests
+    long= levels=OFF # parsers need no vector kernels
+    [ "$mode" != nightly ] || long=sanitized_long_tests levels=ON
+    cmake --preset "$1" -DSPLATSMITH_X86=$levels >"$log" || { cat "$log"; exit 1; }
     cmake --build --preset "$1" --target sanitized_tests $long
     label='^sanitized$'
     [ "$mode" != nightly ] || label=sanitized # and those of sanitized_long
