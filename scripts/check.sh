@@ -37,7 +37,7 @@ sanitized 480 what reads bytes from outside, under AddressSanitizer and Undefine
         fi
         echo "browsers 30 tests of our pages in every other browser that is installed
 tests 600 all tests, release build"
-        [ "$1" = full ] || echo "long 600 long tests: from photos to meshes
+        [ "$1" = full ] || echo "long 1500 long tests: from photos to meshes, more seeds, sizes and threads
 threads 1200 programs with threads under ThreadSanitizer
 soak 3600 an hour of training, viewing and meshing, watched for growth
 packages 600 the packages twice, with the same bytes
@@ -186,7 +186,7 @@ stage_browsers()
     done
 }
 
-stage_long() { SPLATSMITH_LONG_TESTS=1 ctest --test-dir build -V -R 'test_surface_long|test_pipeline_long'; }
+stage_long() { SPLATSMITH_LONG_TESTS=1 ctest --test-dir build -V -L '^long$'; }
 stage_threads() { scripts/tsan.sh; }
 stage_soak() { scripts/soak.sh 1; }
 stage_packages() { scripts/check_reproducible.sh -DSPLATSMITH_CUDA=OFF; }

@@ -256,7 +256,7 @@ static void sweep(const char *name, action *act, long most)
     most /= 10; /* everything takes several times as long */
     const long growth = 4, least_errors = 1; /* what libraries allocate goes to the sanitizer, past this test */
 #else
-    const long growth = 25, least_errors = 4;
+    const long growth = tests_are_long() ? 25 : 8, least_errors = 4;
 #endif
     must(act(&error), &error); /* what stays with the model is made now */
     for (int all = 0; all < 2; all++) {

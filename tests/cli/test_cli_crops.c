@@ -81,10 +81,12 @@ static void fisheyes_train_and_are_remembered(void **state)
 static void crops_become_a_textured_mesh(void **state)
 {
     (void)state;
-    RUN_OUT(0, NULL, "train", "-s", "scene", "-m", "model2", "--backend", "cpu", "--iterations", "300", "--tensorboard",
-            "False");
-    RUN_OUT(0, NULL, "mesh", "-m", "model2", "-o", "mesh.ply", "--backend", "cpu");
-    RUN_OUT(0, NULL, "texture", "-s", "scene", "-m", "mesh.ply", "-o", "textured.glb", "--backend", "cpu");
+    RUN_OUT(0, NULL, "train", "-s", "scene", "-m", "model2", "--backend", "cpu", "--strategy", "classic",
+            "--iterations", "200", "--tensorboard", "False");
+    RUN_OUT(0, NULL, "mesh", "-m", "model2", "-o", "mesh.ply", "--poisson_depth", "7", "--planes", "False",
+            "--backend", "cpu");
+    RUN_OUT(0, NULL, "texture", "-s", "scene", "-m", "mesh.ply", "-o", "textured.glb", "--texture_size", "512",
+            "--backend", "cpu");
     assert_true(exists("textured.glb"));
 }
 
