@@ -28,6 +28,7 @@ check-quick: deps
 
 check-nightly: deps
 	@scripts/install_deps.sh --fuzz
+	-@scripts/install_deps.sh --packages
 	@scripts/check.sh nightly
 
 # Minutes more: from photos to meshes whose distance from the truth is known, and to a textured one; the packages twice,
