@@ -70,7 +70,7 @@ static void test_delete_first_is_careful(void **state)
 
 /* ---------------------------------------------------------------- from a scene to pictures */
 
-#define SHORT_RUN "--iterations", "30", "--eval", "--llffhold", "4"
+#define SHORT_RUN "--iterations", "30", "--eval", "--llffhold", "4", "--dense_start", "False"
 
 static void test_sample(void **state)
 {

@@ -9,7 +9,7 @@
 #include "cli_fixture.h"
 
 #define TRAIN "train", "-s", "scene", "--eval", "--backend", "cpu", "--iterations", "150", "--save_iterations", "70", \
-              "--tensorboard", "False"
+              "--dense_start", "False", "--tensorboard", "False"
 /* Twenty steps with each kind of loss; of a splat that is hardly trained few Gaussians are opaque. */
 #define COARSE "coarse", "-c", "gs", "--backend", "cpu", "--coarse_iterations", "7020", "--regularize_after", "7010", \
                "--prune_opacity", "0.02", "--n_samples", "500"

@@ -9,7 +9,7 @@
 
 #include "cli_fixture.h"
 
-#define TRAIN "train", "-s", "scene", "--backend", "cpu", "--iterations", "100"
+#define TRAIN "train", "-s", "scene", "--backend", "cpu", "--dense_start", "False", "--iterations", "100"
 
 static void runs_tell_of_depth(void **state)
 {

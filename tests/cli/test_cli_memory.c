@@ -8,7 +8,8 @@
 
 #include "cli_fixture.h"
 
-#define TRAIN "train", "-s", "scene", "--eval", "--backend", "cpu", "--iterations", "40", "--test_iterations", "-1"
+#define TRAIN "train", "-s", "scene", "--eval", "--backend", "cpu", "--dense_start", "False", "--iterations", "40", \
+              "--test_iterations", "-1"
 
 static void test_scene(void **state)
 {

@@ -49,7 +49,7 @@ static void photos_decide_on_exposures(void **state)
     static const char text[] = "the photos were exposed differently (deviation";
     RUN_OUT(0, "", "sample", "spread", "--width", "96", "--height", "72", "--cameras", "20", "--points", "1500",
             "--truth_points", "20", "--supersample", "2", "--exposure_spread", "0.5");
-#define SHORT "train", "-s", "spread", "-n", "20", "--test_iterations", "-1", QUICK
+#define SHORT "train", "-s", "spread", "-n", "20", "--test_iterations", "-1", "--dense_start", "False", QUICK
     RUN_ERR(0, text, SHORT, "-m", "by_rule", "--checkpoint_iterations", "10");
     assert_true(exists("by_rule/exposure.json"));
     RUN_OUT(0, "", SHORT, "-m", "by_rule", "--start_checkpoint", "by_rule/chkpnt10.splatsmith");

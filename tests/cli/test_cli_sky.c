@@ -14,7 +14,8 @@
 
 #define SMALL "--width", "128", "--height", "96", "--supersample", "1", "--truth_points", "1000", "--points", "600", \
               "--backend", "cpu"
-#define TRAIN "train", "--backend", "cpu", "--eval", "--tensorboard", "False", "--report", "False", "--iterations", "60"
+#define TRAIN "train", "--backend", "cpu", "--eval", "--dense_start", "False", "--tensorboard", "False", \
+              "--report", "False", "--iterations", "60"
 #define LAST "point_cloud/iteration_60/"
 
 static void test_scenes(void **state)

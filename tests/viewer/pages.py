@@ -65,7 +65,7 @@ class Training(Command):
     def __init__(self, folder, steps, *more):
         self.url = None
         super().__init__(['train', '-s', 'scene', '-m', folder, '-n', str(steps), '--test_iterations', '100', '--eval',
-                          '--backend', 'cpu', '--tensorboard', 'False', *more],
+                          '--backend', 'cpu', '--dense_start', 'False', '--tensorboard', 'False', *more],
                          self.find_url if '--viewer' in more else None)
 
     def find_url(self, line):

@@ -28,7 +28,7 @@ class Listening(Command):
 
 def train_words(folder):
     return ['train', '-s', 'scene', '-m', folder, '-n', str(STEPS), '--checkpoint_iterations', str(STEPS),
-            '--tensorboard', 'False', '--report', 'False']
+            '--dense_start', 'False', '--tensorboard', 'False', '--report', 'False']
 
 
 def cameras_of(folder):

@@ -14,8 +14,8 @@ class Run:
     """A training with a page, in a terminal of its own or with pipes."""
 
     def __init__(self, folder, *more, terminal=False, steps=STEPS):
-        words = [PROGRAM, 'train', '-s', 'scene', '-m', folder, '-n', str(steps), '--backend', 'cpu', '--tensorboard',
-                 'False', '--viewer', '0', *more]
+        words = [PROGRAM, 'train', '-s', 'scene', '-m', folder, '-n', str(steps), '--backend', 'cpu', '--dense_start',
+                 'False', '--tensorboard', 'False', '--viewer', '0', *more]
         self.said, self.folder = '', folder
         if terminal:
             self.end, inside = pty.openpty()
@@ -149,7 +149,8 @@ def main():
     if lacks_civetweb():
         print('SKIPPED: the viewer after a training: built without civetweb')
         return 77
-    run('train', '-s', 'scene', '-m', 'alone', '-n', str(STEPS), '--backend', 'cpu', '--tensorboard', 'False')
+    run('train', '-s', 'scene', '-m', 'alone', '-n', str(STEPS), '--backend', 'cpu', '--dense_start', 'False',
+        '--tensorboard', 'False')
     with all_ended():
         for name, test in list(globals().items()):
             if name.startswith('test_'):
