@@ -115,17 +115,21 @@ static void collect(const collector *c, int threads, bool *is_short)
     }
 }
 
+static size_t most_of(const plane_anchors *a, size_t plane)
+{
+    return a->counts[plane] < MOST_OF_PLANE ? a->counts[plane] : MOST_OF_PLANE;
+}
+
 /* Takes every so many-th anchor of a plane, so that at most MOST_OF_PLANE are left. */
 static void thin(const collector *c, plane_anchors *a)
 {
-    size_t seen[PLANE_MAX_PLANES] = {0};
-    a->n = 0;
+    size_t seen[PLANE_MAX_PLANES] = {0}, next[PLANE_MAX_PLANES];
+    memcpy(next, a->first, c->n * sizeof *next);
     for (size_t v = 0; v < c->maps->n; v++)
         for (size_t i = 0; i < c->found[v].n; i++) {
             const plane_anchor *anchor = &c->found[v].anchors[i];
-            const size_t count = a->counts[anchor->plane], k = seen[anchor->plane]++;
-            const size_t most = count < MOST_OF_PLANE ? count : MOST_OF_PLANE;
-            if (k * most / count != (k + 1) * most / count) a->anchors[a->n++] = *anchor;
+            const size_t count = a->counts[anchor->plane], k = seen[anchor->plane]++, most = most_of(a, anchor->plane);
+            if (k * most / count != (k + 1) * most / count) a->anchors[next[anchor->plane]++] = *anchor;
         }
 }
 
@@ -159,17 +163,17 @@ splat_status plane_anchors_make(const splat_view_maps *maps, const plane_view *v
     collector c = {maps, views, planes, n, calloc(maps->n + 1, sizeof *c.found)};
     uint8_t *cells = calloc(n * MOST_GROUPS * MOST_GROUPS + 1, 1);
     bool is_short;
-    size_t n_kept = 0;
     memset(anchors, 0, sizeof *anchors);
     anchors->groups = calloc(n + 1, sizeof *anchors->groups);
     anchors->counts = calloc(n + 1, sizeof *anchors->counts);
-    is_short = !c.found || !cells || !anchors->groups || !anchors->counts;
+    anchors->first = calloc(n + 1, sizeof *anchors->first);
+    is_short = !c.found || !cells || !anchors->groups || !anchors->counts || !anchors->first;
     if (!is_short) collect(&c, threads, &is_short);
     for (size_t v = 0; v < maps->n && !is_short; v++)
         for (size_t i = 0; i < c.found[v].n; i++) anchors->counts[c.found[v].anchors[i].plane]++;
-    for (size_t i = 0; i < n && !is_short; i++)
-        n_kept += anchors->counts[i] < MOST_OF_PLANE ? anchors->counts[i] : MOST_OF_PLANE;
-    anchors->anchors = malloc((n_kept + 1) * sizeof *anchors->anchors);
+    for (size_t i = 0; i < n && !is_short; i++) anchors->first[i + 1] = anchors->first[i] + most_of(anchors, i);
+    anchors->n = is_short ? 0 : anchors->first[n];
+    anchors->anchors = malloc((anchors->n + 1) * sizeof *anchors->anchors);
     is_short |= !anchors->anchors;
     if (!is_short) {
         thin(&c, anchors);
@@ -186,5 +190,6 @@ void plane_anchors_free(plane_anchors *anchors)
     free(anchors->anchors);
     free(anchors->groups);
     free(anchors->counts);
+    free(anchors->first);
     memset(anchors, 0, sizeof *anchors);
 }

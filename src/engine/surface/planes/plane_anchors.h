@@ -10,8 +10,9 @@ typedef struct plane_anchor {
 } plane_anchor;
 
 typedef struct plane_anchors {
-    plane_anchor *anchors; /* [n] */
+    plane_anchor *anchors; /* [n], plane by plane */
     size_t n;
+    size_t *first;         /* [planes + 1] of a plane's among them */
     double *groups;        /* [planes] of a plane's anchors, that share their error: they lie near each other */
     size_t *counts;        /* [planes] places that were found, before every second, third ... was taken */
 } plane_anchors;

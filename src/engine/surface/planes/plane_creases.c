@@ -62,6 +62,7 @@ typedef struct refiner {
     const splat_view_maps *maps;
     const plane_view *views;
     plane_global *planes;
+    int threads;
     size_t n, size;    /* planes; unknowns: of each plane two tilts about its axes, radians, and a shift */
     double *matrix, *vector; /* [size][size], [size] */
     crease *creases;   /* [n_creases] */
@@ -211,10 +212,14 @@ static void add_angles(refiner *r, bool is_once)
         }
 }
 
+/* Those of one plane add to its own sums and unknowns alone. */
 static void add_all_anchors(refiner *r, const own_anchors *before)
 {
     memset(r->sums, 0, r->n * sizeof *r->sums);
-    for (size_t i = 0; i < r->anchors.n; i++) add_anchor(r, &r->anchors.anchors[i], before);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(r->threads)
+    for (size_t plane = 0; plane < r->n; plane++)
+        for (size_t i = r->anchors.first[plane]; i < r->anchors.first[plane + 1]; i++)
+            add_anchor(r, &r->anchors.anchors[i], before);
 }
 
 /* Cholesky, in place, damped as by Levenberg and Marquardt; an unknown that nothing is said of stays 0. */
@@ -492,7 +497,7 @@ static void refine(refiner *r, plane_fit *fits, bool **doubted)
 splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view *views, plane_global *planes, size_t n,
                                   int threads, splat_error *error)
 {
-    refiner r = {.maps = maps, .views = views, .planes = planes, .n = n, .size = 3 * n};
+    refiner r = {.maps = maps, .views = views, .planes = planes, .threads = threads, .n = n, .size = 3 * n};
     size_t n_edges = 0;
     for (size_t v = 0; v < maps->n; v++) n_edges += views[v].n_edges;
     r.matrix = malloc((r.size * r.size + 1) * sizeof *r.matrix);

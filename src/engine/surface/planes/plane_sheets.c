@@ -39,7 +39,7 @@ typedef struct sheets {
     uint64_t *edges;  /* [n] of a sheet */
     meeting *meetings; /* [n][n] of a sheet with others */
     bool are_sheets[PLANE_MAX_PLANES];
-    const plane_seed **left; /* [all seeds] of one plane that no line has */
+    size_t n_seeds;
 } sheets;
 
 /* Adds the pixels of a view. hidden: [n][n + 1] */
@@ -131,8 +131,8 @@ static bool is_between(const sheets *s, size_t sheet)
     return n_met >= 2 && (double)n_hidden < LEAST_HIDDEN * (double)s->counts[sheet];
 }
 
-/* The seeds of a plane, to s->left. */
-static size_t collect(const sheets *s, size_t plane)
+/* The seeds of a plane, to `left`. */
+static size_t collect(const sheets *s, size_t plane, const plane_seed **left)
 {
     const plane_fit *fit = &s->planes[plane].fit;
     size_t n = 0;
@@ -142,7 +142,7 @@ static size_t collect(const sheets *s, size_t plane)
             const plane_seed *seed = &view->seeds[i];
             if (plane_of_label(view, view->labels[seed->pixel]) != (int)plane) continue;
             const double reach = plane_seed_reach(fit->normal, seed, s->maps->views[v].camera.center);
-            if (fabs(plane_distance(fit, seed->position)) < ON * reach) s->left[n++] = seed;
+            if (fabs(plane_distance(fit, seed->position)) < ON * reach) left[n++] = seed;
         }
     return n;
 }
@@ -171,39 +171,50 @@ static bool line_through(const plane_seed *a, const plane_seed *b, line *l)
 }
 
 /* Takes the seeds of the line with the most of them from the n that are left; how many remain. */
-static size_t take_line(const sheets *s, size_t plane, size_t n)
+static size_t take_line(const sheets *s, size_t plane, const plane_seed **left, size_t n)
 {
     line best = {0};
     size_t most = 0, n_left = 0;
     for (uint32_t trial = 0; trial < LINE_TRIALS && n; trial++) {
         const splat_random4 random = splat_random(s->seed, SPLAT_STREAM_PLANES, trial, (uint64_t)plane << 32);
-        const plane_seed *a = s->left[((uint64_t)random.x[0] * n) >> 32];
+        const plane_seed *a = left[((uint64_t)random.x[0] * n) >> 32];
         line l;
         size_t n_on = 0;
-        if (!line_through(a, s->left[((uint64_t)random.x[1] * n) >> 32], &l)) continue;
-        for (size_t i = 0; i < n; i++) n_on += is_on(&l, s->left[i]);
+        if (!line_through(a, left[((uint64_t)random.x[1] * n) >> 32], &l)) continue;
+        for (size_t i = 0; i < n; i++) n_on += is_on(&l, left[i]);
         if (n_on <= most) continue;
         most = n_on;
         best = l;
     }
     for (size_t i = 0; i < n; i++)
-        if (!most || !is_on(&best, s->left[i])) s->left[n_left++] = s->left[i];
+        if (!most || !is_on(&best, left[i])) left[n_left++] = left[i];
     return n_left;
 }
 
-/* True if nearly all seeds lie on two lines, or there are none. */
-static bool is_sheet(const sheets *s, size_t plane)
+/* True if nearly all seeds lie on two lines, or there are none. left: [n_seeds], for those that no line has. */
+static bool is_sheet(const sheets *s, size_t plane, const plane_seed **left)
 {
-    const size_t n = collect(s, plane);
-    return (double)take_line(s, plane, take_line(s, plane, n)) <= (1 - LINE_PART) * (double)n;
+    const size_t n = collect(s, plane, left), n_first = take_line(s, plane, left, n);
+    return (double)take_line(s, plane, left, n_first) <= (1 - LINE_PART) * (double)n;
 }
 
-/* Marks the sheets; false: there are none. */
-static bool mark(sheets *s, const bool *are_square)
+/* Marks the sheets; *any: there are some. False without memory. */
+static bool mark(sheets *s, const bool *are_square, int threads, bool *any)
 {
-    bool any = false;
-    for (size_t i = 0; i < s->n; i++) any |= s->are_sheets[i] = !are_square[i] && is_sheet(s, i);
-    return any;
+    bool ok = true, found = false;
+#pragma omp parallel num_threads(threads) reduction(&& : ok) reduction(|| : found)
+    {
+        const plane_seed **left = malloc((s->n_seeds + 1) * sizeof *left);
+        ok = left != NULL;
+#pragma omp for schedule(dynamic, 1)
+        for (size_t i = 0; i < s->n; i++) {
+            s->are_sheets[i] = left && !are_square[i] && is_sheet(s, i, left);
+            found = found || s->are_sheets[i];
+        }
+        free(left);
+    }
+    *any = found;
+    return ok;
 }
 
 /* The larger plane that each sheet hides or NOWHERE, in becomes[n]; of other planes themselves. */
@@ -283,16 +294,16 @@ splat_status plane_sheets_remove(const splat_view_maps *maps, plane_view *views,
     sheets s = {.maps = maps, .views = views, .planes = planes, .n = *n, .seed = seed};
     uint16_t becomes[PLANE_MAX_PLANES];
     bool are_square[PLANE_MAX_PLANES];
-    size_t n_seeds = 0;
-    for (size_t v = 0; v < maps->n; v++) n_seeds += views[v].n_seeds;
+    bool any = false;
+    for (size_t v = 0; v < maps->n; v++) s.n_seeds += views[v].n_seeds;
     s.counts = malloc((*n + 1) * sizeof *s.counts);
     s.hidden = calloc(*n * (*n + 1) + 1, sizeof *s.hidden);
     s.edges = calloc(*n + 1, sizeof *s.edges);
     s.meetings = calloc(*n * *n + 1, sizeof *s.meetings);
-    s.left = malloc((n_seeds + 1) * sizeof *s.left);
-    bool ok = s.counts && s.hidden && s.edges && s.meetings && s.left;
+    bool ok = s.counts && s.hidden && s.edges && s.meetings;
     if (ok) plane_pixels_count(maps, views, *n, s.counts);
-    if (ok && plane_square_mark(planes, *n, s.counts, are_square) && mark(&s, are_square)) {
+    if (ok && plane_square_mark(planes, *n, s.counts, are_square)) ok = mark(&s, are_square, threads, &any);
+    if (ok && any) {
         ok = look_all(&s, threads);
         meet_all(&s);
         if (ok) find(&s, becomes);
@@ -302,6 +313,5 @@ splat_status plane_sheets_remove(const splat_view_maps *maps, plane_view *views,
     free(s.hidden);
     free(s.edges);
     free(s.meetings);
-    free(s.left);
     return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for sheets of %zu planes", s.n);
 }
