@@ -3,7 +3,7 @@ stage to the last; the stages follow one another in the status, and with each th
 its own.
 
     viewer_pipeline.py PROGRAM"""
-import json, os, re, shutil, sys, threading, urllib.request
+import json, os, re, shutil, sys, threading, time, urllib.request
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from browser import WebSocket
 from pages import Command, all_ended, lacks_civetweb, run
@@ -27,6 +27,8 @@ class Page:
         self.url = url
         self.socket = WebSocket(url.replace('/?', '/ws?'))
         self.sibr = Sibr(sibr_port)
+        self.sibr_lock = threading.Lock()
+        self.error = None  # that ended the listening
         self.seq = 0
         self.stages = []   # names, in the order in which they came
         self.counts = []   # status.stages of each
@@ -52,9 +54,22 @@ class Page:
         assert curves['stages'] == status['stages'], (curves['stages'], status)
         self.points[status['stage']] = curves['points']
         assert len(scene['views']) == 16, scene
-        none, path = self.sibr.ask({'resolution_x': 0, 'resolution_y': 0})
-        assert none is None and path == os.path.realpath('scene'), path
+        self.ask_sibr()
         self.wish()
+
+    def ask_sibr(self):
+        with self.sibr_lock:
+            none, path = self.sibr.ask({'resolution_x': 0, 'resolution_y': 0})
+        assert none is None and path == os.path.realpath('scene'), path
+
+    def keep_sibr(self):
+        """Who asks nothing for 30 seconds is sent away, and a stage may take longer."""
+        while not self.is_over:
+            try:
+                self.ask_sibr()
+            except OSError:  # the pipeline has ended
+                return
+            time.sleep(5)
 
     def note(self, status):
         stage = status['stage']
@@ -81,7 +96,15 @@ class Page:
             self.steps[stage] = step
             self.socket.send('{"do":"go on"}')
 
-    def listen(self):
+    def listen(self, process):
+        """Ends the process, which may wait for this page, when anything is wrong."""
+        try:
+            self.listen_on()
+        except Exception as error:
+            self.error = error
+            process.kill()
+
+    def listen_on(self):
         while not self.is_over:
             try:
                 kind, data = self.socket.receive()
@@ -121,8 +144,9 @@ class Pipeline(Command):
                          self.find_addresses)
         assert self.url and self.port, self.said
         self.page = Page(self.url, self.port)
-        self.listener = threading.Thread(target=self.page.listen, daemon=True)
+        self.listener = threading.Thread(target=self.page.listen, args=(self.process,), daemon=True)
         self.listener.start()
+        threading.Thread(target=self.page.keep_sibr, daemon=True).start()
 
     def find_addresses(self, line):
         self.url = line.strip() if line.startswith('http://') else self.url
@@ -141,8 +165,11 @@ def main():
         return 77
     with all_ended():
         pipeline = Pipeline()
-        pipeline.end(0)
+        pipeline.process.wait(300)
         pipeline.listener.join(30)
+        if pipeline.page.error:
+            raise pipeline.page.error
+        pipeline.end(0)
         check(pipeline.page, pipeline.said)
     print('passed')
     return 0
