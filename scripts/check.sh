@@ -25,13 +25,15 @@ build_quick 180 build the program and the tests of label quick
 layers 5 the dependency law
 tests_quick 150 the tests of label quick" ;;
     full | nightly)
+        sanitized=250
+        [ "$1" = full ] || sanitized=900 # all rooms, ops and more
         echo "style 5 style of the sources
-build 180 build the program and all tests
+build 240 build the program and all tests
 layers 5 the dependency law
 kernels 1 the report of CUDA kernels, from the build
-sanitized 480 what reads bytes from outside, under AddressSanitizer and UndefinedBehaviorSanitizer"
+sanitized $sanitized what reads bytes from outside, under AddressSanitizer and UndefinedBehaviorSanitizer"
         if [ "$1" = full ]; then
-            echo "fuzz 45 ${FUZZ_SECONDS:-2} seconds of every fuzzer"
+            echo "fuzz 65 ${FUZZ_SECONDS:-2} seconds of every fuzzer"
         else
             echo "fuzz 3620 an hour of fuzzing"
         fi
@@ -150,9 +152,9 @@ stage_tests() { run_tests build; }
 # sanitized PRESET FOLDER
 sanitized()
 {
-    long= levels=OFF # parsers need no vector kernels
-    [ "$mode" != nightly ] || long=sanitized_long_tests levels=ON
-    cmake --preset "$1" -DSPLATSMITH_X86=$levels >"$log" || { cat "$log"; exit 1; }
+    long= parsers=ON
+    [ "$mode" != nightly ] || long=sanitized_long_tests parsers=OFF
+    cmake --preset "$1" -DSPLATSMITH_SANITIZE_PARSERS=$parsers >"$log" || { cat "$log"; exit 1; }
     cmake --build --preset "$1" --target sanitized_tests $long
     label='^sanitized$'
     [ "$mode" != nightly ] || label=sanitized # and those of sanitized_long
