@@ -63,7 +63,7 @@ class Page:
         assert none is None and path == os.path.realpath('scene'), path
 
     def keep_sibr(self):
-        """Who asks nothing for 30 seconds is sent away, and a stage may take longer."""
+        """The server sends viewers away that ask nothing for 30 seconds, and a stage may take longer."""
         while not self.is_over:
             try:
                 self.ask_sibr()
