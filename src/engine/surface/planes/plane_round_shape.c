@@ -335,11 +335,18 @@ static void slide(plane_round_fitter *f)
     }
 }
 
+/* The residual below which a surface may take the places from what has them now. */
+static double allowed(const plane_round_fitter *f, bool is_sharp)
+{
+    const double worse = f->round.is_touching ? TOUCH_WORSE : is_sharp ? SHARP_WORSE : (double)WORSE;
+    return worse * residual_now(f) + (double)MORE * (double)f->s->noise;
+}
+
 /* True if the shading objects so much that no better place nearby will do. */
 static bool is_hopeless(const plane_round_fitter *f)
 {
-    const double worse = f->round.is_touching ? TOUCH_WORSE : SHARP_WORSE, own = residual_of(f);
-    return own > HOPELESS * (worse * residual_now(f) + (double)(MORE * f->s->noise)) ||
+    const double own = residual_of(f);
+    return own > HOPELESS * allowed(f, true) ||
            (f->round.is_touching && own > HOPELESS * TOUCH_NOISES * (double)f->s->noise);
 }
 
@@ -362,13 +369,11 @@ bool plane_round_is_supported(plane_round_fitter *f)
     plane_round_look_at_rims(f);
     bound(f);
     if (is_end) return true; /* of its cylinders' radius; the cells decide, of which many show these */
-    const double now = residual_now(f), own = residual_of(f), noise = (double)f->s->noise;
-    const double more = (double)MORE * noise;
+    const double own = residual_of(f), noise = (double)f->s->noise;
     f->is_sharp = sharpness(f, own) > SHARP;
-    if (f->round.is_touching)
-        return own < TOUCH_WORSE * now + more && (f->is_sharp || (own < TOUCH_NOISES * noise && is_told_by_rims(f)));
+    if (!(own < allowed(f, f->is_sharp))) return false;
+    if (f->round.is_touching) return f->is_sharp || (own < TOUCH_NOISES * noise && is_told_by_rims(f));
     return f->round.radius < PLANE_ROUND_LARGEST * f->length &&
-           own < (f->is_sharp ? SHARP_WORSE : (double)WORSE) * now + more &&
            (f->is_sharp || (f->round.is_fixed && plane_round_rims(f) > MOSTLY_RIGHT));
 }
 
