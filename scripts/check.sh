@@ -25,7 +25,7 @@ build_quick 180 build the program and the tests of label quick
 layers 5 the dependency law
 tests_quick 150 the tests of label quick" ;;
     full | nightly)
-        sanitized=250
+        sanitized=265
         [ "$1" = full ] || sanitized=900 # all rooms, ops and more
         echo "style 5 style of the sources
 build 240 build the program and all tests
@@ -33,12 +33,12 @@ layers 5 the dependency law
 kernels 1 the report of CUDA kernels, from the build
 sanitized $sanitized what reads bytes from outside, under AddressSanitizer and UndefinedBehaviorSanitizer"
         if [ "$1" = full ]; then
-            echo "fuzz 65 ${FUZZ_SECONDS:-2} seconds of every fuzzer"
+            echo "fuzz 45 ${FUZZ_SECONDS:-1} seconds of every fuzzer"
         else
             echo "fuzz 3620 an hour of fuzzing"
         fi
         echo "browsers 30 tests of our pages in every other browser that is installed
-tests 600 all tests, release build"
+tests 700 all tests, release build"
         [ "$1" = full ] || echo "long 1500 long tests: from photos to meshes, more seeds, sizes and threads
 threads 1200 programs with threads under ThreadSanitizer
 soak 3600 an hour of training, viewing and meshing, watched for growth
@@ -170,7 +170,7 @@ stage_sanitized_gcc() { sanitized asan-ubsan build-asan; }
 
 stage_fuzz()
 {
-    seconds=${FUZZ_SECONDS:-2}
+    seconds=${FUZZ_SECONDS:-1}
     n_fuzzers=$(find tests/fuzz -name 'fuzz_*.c' | wc -l)
     [ "$mode" != nightly ] || seconds=${FUZZ_SECONDS:-$((3600 * cores / n_fuzzers))}
     tests/fuzz/run.sh "$seconds" >"$log" || { cat "$log"; exit 1; }
