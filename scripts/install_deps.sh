@@ -66,11 +66,13 @@ missing_of()
 }
 
 [ $# -gt 0 ] || set -- --base
-for group in "$@"; do
-    describe "$group"
-    command -v dpkg-query >/dev/null 2>&1 || echo "No dpkg here: install the equivalents of: $packages"
-done
-command -v dpkg-query >/dev/null 2>&1 || exit 0
+if ! command -v dpkg-query >/dev/null 2>&1; then
+    for group in "$@"; do
+        describe "$group"
+        echo "No dpkg here: install the equivalents of: $packages"
+    done
+    exit 0
+fi
 missing=""
 for group in "$@"; do
     of_group=$(missing_of "$group")
