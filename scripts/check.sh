@@ -1,7 +1,7 @@
 #!/bin/sh
 # check.sh [quick|full|nightly]: builds and tests. The first lines say which stages there are and how long they take.
 #   quick    style, the dependency law, the tests of label quick
-#   full     all that CI runs: also parsers under the sanitizers, some seconds of every fuzzer, all tests
+#   full     all that CI runs: also parsers under the sanitizers, a second of every fuzzer, all tests
 #   nightly  hours: full with an hour of fuzzing and with ops under the sanitizers, then long tests, ThreadSanitizer, a
 #            soak, the packages twice, Clang, and no optional library
 # CUDA=1 and CUDA=0 compile the CUDA backend or leave it out; unset, CMake decides: where there is a GPU.
@@ -33,7 +33,7 @@ layers 5 the dependency law
 kernels 1 the report of CUDA kernels, from the build
 sanitized $sanitized what reads bytes from outside, under AddressSanitizer and UndefinedBehaviorSanitizer"
         if [ "$1" = full ]; then
-            echo "fuzz 45 ${FUZZ_SECONDS:-1} seconds of every fuzzer"
+            echo "fuzz 45 every fuzzer, ${FUZZ_SECONDS:-1} s each"
         else
             echo "fuzz 3620 an hour of fuzzing"
         fi
