@@ -162,13 +162,52 @@ template <int N_WARPS> __device__ __forceinline__ double2 splat_block_sum2(doubl
     return sum;
 }
 
-/* Adds three values, for cub's reductions. */
-struct splat_add_triples {
-    __device__ __forceinline__ double3 operator()(const double3 &a, const double3 &b) const
-    {
-        return make_double3(a.x + b.x, a.y + b.y, a.z + b.z);
-    }
-};
+/* One number, or two or three that go together. */
+__device__ __forceinline__ double splat_add(double a, double b)
+{
+    return a + b;
+}
+
+__device__ __forceinline__ double2 splat_add(const double2 &a, const double2 &b)
+{
+    return make_double2(a.x + b.x, a.y + b.y);
+}
+
+__device__ __forceinline__ double3 splat_add(const double3 &a, const double3 &b)
+{
+    return make_double3(a.x + b.x, a.y + b.y, a.z + b.z);
+}
+
+/* The value of the lane `offset` further on. */
+__device__ __forceinline__ double splat_lane_after(double value, int offset)
+{
+    return __shfl_down_sync(0xffffffffu, value, offset);
+}
+
+__device__ __forceinline__ double2 splat_lane_after(const double2 &value, int offset)
+{
+    return make_double2(splat_lane_after(value.x, offset), splat_lane_after(value.y, offset));
+}
+
+__device__ __forceinline__ double3 splat_lane_after(const double3 &value, int offset)
+{
+    return make_double3(splat_lane_after(value.x, offset), splat_lane_after(value.y, offset),
+                        splat_lane_after(value.z, offset));
+}
+
+/* Sum over a one-dimensional block of N_WARPS whole warps, in its thread 0: neighbours first, then the warps in their
+ * order, as cub::BLOCK_REDUCE_WARP_REDUCTIONS. parts: shared. */
+template <int N_WARPS, typename NUMBERS>
+__device__ __forceinline__ NUMBERS splat_block_sum(NUMBERS sum, NUMBERS (&parts)[N_WARPS])
+{
+#pragma unroll
+    for (int offset = 1; offset < 32; offset *= 2) sum = splat_add(sum, splat_lane_after(sum, offset));
+    if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (int w = 1; w < N_WARPS; w++) sum = splat_add(sum, parts[w]);
+    return sum;
+}
 
 /* Over the whole warp; one instruction from sm_80 on. */
 __device__ __forceinline__ unsigned splat_warp_sum_u32(unsigned value)

@@ -6,12 +6,8 @@ extern "C" {
 #include "ops/bind/bind_elements.h"
 }
 
-#include <cub/block/block_reduce.cuh>
-
 #define BIND_THREADS 256
 #define VERTEX_THREADS 256
-
-typedef cub::BlockReduce<double, SPLAT_BIND_BLOCK, cub::BLOCK_REDUCE_WARP_REDUCTIONS> loss_reduce;
 
 template <int PER_FACE>
 __global__ void __launch_bounds__(BIND_THREADS) bind_kernel(const __grid_constant__ splat_bind_job job)
@@ -26,14 +22,14 @@ __global__ void __launch_bounds__(SPLAT_BIND_BLOCK)
     bind_backward_face_kernel(const __grid_constant__ splat_bind_backward_job job, splat_cuda_view_state *state,
                               double *losses)
 {
-    __shared__ loss_reduce::TempStorage storage;
+    __shared__ double parts[SPLAT_BIND_BLOCK / 32];
     if (state->overflow || state->not_finite) return;
     const uint32_t f = blockIdx.x * SPLAT_BIND_BLOCK + threadIdx.x;
     double own = 0;
     unsigned n_bad = 0;
     if (f < job.mesh.n_faces) n_bad = splat_bind_backward_face(&job, f, PER_FACE, &own);
     if (n_bad) atomicAdd(&state->n_degenerate, n_bad);
-    double sum = loss_reduce(storage).Sum(own);
+    double sum = splat_block_sum<SPLAT_BIND_BLOCK / 32>(own, parts);
     if (threadIdx.x == 0) losses[blockIdx.x] = sum;
 }
 
@@ -49,11 +45,11 @@ __global__ void __launch_bounds__(SPLAT_BIND_BLOCK)
     bind_backward_loss_kernel(const double *losses, unsigned n_blocks, uint32_t n_pairs,
                               const splat_cuda_view_state *state, double *result)
 {
-    __shared__ loss_reduce::TempStorage storage;
+    __shared__ double parts[SPLAT_BIND_BLOCK / 32];
     const bool is_done = !state->overflow && !state->not_finite;
     double own = 0;
     for (unsigned b = threadIdx.x; is_done && b < n_blocks; b += SPLAT_BIND_BLOCK) own += losses[b];
-    double sum = loss_reduce(storage).Sum(own);
+    double sum = splat_block_sum<SPLAT_BIND_BLOCK / 32>(own, parts);
     if (threadIdx.x == 0) *result = n_pairs ? sum / n_pairs : 0;
 }
 

@@ -1,5 +1,6 @@
 /* density_grow on CUDA: one scan of the actions gives every new row its source; rows are then copied array by array. */
 #include "backend/cuda_backend.cuh"
+#include "backend/cuda_select.cuh"
 #include "base/rng.h"
 
 extern "C" {
@@ -9,22 +10,10 @@ extern "C" {
 #include "ops/densify/rows_cuda.cuh"
 #include "ops/densify/order_cuda.cuh"
 
-#include <cub/device/device_scan.cuh>
-#include <thrust/iterator/transform_iterator.h>
-
 #define GROW_THREADS 256
 
-/* An action as counts of clones (low half) and splits (high half): one scan sums both. */
-struct action_counts {
-    __host__ __device__ uint64_t operator()(uint8_t action) const
-    {
-        const bool copies = action == SPLAT_DENSITY_CLONE || action == SPLAT_DENSITY_LONG;
-        return copies ? 1ull : action == SPLAT_DENSITY_SPLIT ? 1ull << 32 : 0ull;
-    }
-};
-typedef thrust::transform_iterator<action_counts, const uint8_t *> counts_iterator;
-
-/* sums are inclusive. sources[r] is the Gaussian that new row n + r comes from. */
+/* sums are inclusive: clones in the low half, splits in the high half. sources[r] is the Gaussian that new row n + r
+ * comes from. */
 __global__ void __launch_bounds__(GROW_THREADS)
     sources_kernel(const uint8_t *actions, const uint64_t *sums, uint32_t n, uint32_t n_clone, uint32_t *sources)
 {
@@ -113,14 +102,13 @@ static splat_status sum_actions(splat_cuda_backend *cuda, const struct splat_den
     uint32_t n = args->gaussians->n;
     size_t n_new = args->n_clone + 2 * (size_t)args->n_split, scan_bytes = 0;
     void *scan_memory;
-    counts_iterator counts(args->actions, action_counts());
-    CUDA_TRY("plan a scan", cub::DeviceScan::InclusiveSum(NULL, scan_bytes, counts, (uint64_t *)NULL, n, cuda->stream));
+    CUDA_TRY("plan a scan", splat_cuda_sum_actions(NULL, &scan_bytes, args->actions, NULL, n, cuda->stream));
     SPLAT_TRY(splat_scratch_reset(backend, error));
     SPLAT_TRY(splat_scratch_take(backend, n * sizeof *arrays->sums, (void **)&arrays->sums, error));
     SPLAT_TRY(splat_scratch_take(backend, n_new * sizeof *arrays->sources, (void **)&arrays->sources, error));
     SPLAT_TRY(splat_scratch_take(backend, scan_bytes, &scan_memory, error));
-    CUDA_TRY("sum the actions", cub::DeviceScan::InclusiveSum(scan_memory, scan_bytes, counts, arrays->sums, n,
-                                                              cuda->stream));
+    CUDA_TRY("sum the actions",
+             splat_cuda_sum_actions(scan_memory, &scan_bytes, args->actions, arrays->sums, n, cuda->stream));
     return SPLAT_OK;
 }
 

@@ -2,15 +2,11 @@
  * in place, MOVE_COLUMNS columns at a time or as many as spare memory has room for, so that no second copy of the model
  * is needed. */
 #include "backend/cuda_backend.cuh"
+#include "backend/cuda_select.cuh"
+#include "backend/cuda_sort.cuh"
 #include "math/morton.h"
 #include "ops/densify/order_cuda.cuh"
 #include "ops/densify/rows_cuda.cuh"
-
-#include <cub/device/device_partition.cuh>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 #define PRUNE_THREADS 256
 #define MOVE_COLUMNS 8 /* at least: neighbouring words of a row reach memory together, so more go faster */
@@ -71,13 +67,13 @@ __global__ void __launch_bounds__(PRUNE_THREADS) reasons_kernel(const __grid_con
 
 /* ---------------------------------------------------------------- the cap */
 
-/* Survivors by logit; the others have the key 0, below every finite logit's. */
+/* Survivors by logit, the highest first; the others have the last key, behind that of every finite logit. */
 __global__ void __launch_bounds__(PRUNE_THREADS)
     logits_kernel(const __grid_constant__ prune_parameters P, uint32_t *keys, uint32_t *ids)
 {
     uint32_t i = blockIdx.x * PRUNE_THREADS + threadIdx.x;
     if (i >= P.n) return;
-    keys[i] = P.reasons[i] == KEPT ? splat_order_key(P.opacities[i]) : 0;
+    keys[i] = P.reasons[i] == KEPT ? ~splat_order_key(P.opacities[i]) : UINT32_MAX;
     ids[i] = i;
 }
 
@@ -93,25 +89,19 @@ static splat_status apply_cap(splat_cuda_backend *cuda, const prune_parameters &
 {
     size_t keys_bytes = splat_cuda_round_up((size_t)P.n * sizeof(uint32_t)), sort_bytes = work->bytes - 2 * keys_bytes;
     char *base = (char *)work->data;
-    cub::DoubleBuffer<uint32_t> keys((uint32_t *)base, (uint32_t *)(base + keys_bytes)), ids(P.ids, P.order);
-    logits_kernel<<<splat_cuda_blocks(P.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(P, keys.Current(),
-                                                                                             ids.Current());
+    splat_cuda_buffers32 keys = {(uint32_t *)base, (uint32_t *)(base + keys_bytes)}, ids = {P.ids, P.order};
+    logits_kernel<<<splat_cuda_blocks(P.n, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(P, keys.current,
+                                                                                             ids.current);
     CUDA_LAUNCHED("density logits");
-    CUDA_TRY("sort opacities", cub::DeviceRadixSort::SortPairsDescending(base + 2 * keys_bytes, sort_bytes, keys, ids,
-                                                                         P.n, 0, 32, cuda->stream));
+    CUDA_TRY("sort opacities", splat_cuda_sort_pairs32(base + 2 * keys_bytes, &sort_bytes, &keys, &ids, P.n, 32,
+                                                       cuda->stream));
     over_cap_kernel<<<splat_cuda_blocks(n_over, PRUNE_THREADS), PRUNE_THREADS, 0, cuda->stream>>>(
-        ids.Current() + target_count, n_over, P.reasons);
+        ids.current + target_count, n_over, P.reasons);
     CUDA_LAUNCHED("density cap");
     return SPLAT_OK;
 }
 
 /* ---------------------------------------------------------------- the order of the survivors */
-
-struct is_kept {
-    __host__ __device__ uint8_t operator()(uint8_t reason) const { return reason == KEPT; }
-};
-typedef thrust::transform_iterator<is_kept, const uint8_t *> kept_iterator;
-typedef thrust::counting_iterator<uint32_t> index_iterator;
 
 __global__ void __launch_bounds__(PRUNE_THREADS)
     box_kernel(const float *means, const uint32_t *ids, uint32_t n, uint32_t *box)
@@ -155,27 +145,26 @@ static splat_status order_survivors(splat_cuda_backend *cuda, const prune_parame
                                     const work_memory *work, const uint32_t **order, splat_error *error)
 {
     size_t temporary_bytes = work->bytes;
-    CUDA_TRY("list the survivors", cub::DeviceSelect::Flagged(work->data, temporary_bytes, index_iterator(0),
-                                                              kept_iterator(P.reasons, is_kept()), P.ids,
-                                                              &P.state->n_selected, (int64_t)P.n, cuda->stream));
+    CUDA_TRY("list the survivors", splat_cuda_select_bytes(work->data, &temporary_bytes, P.reasons, KEPT, P.ids,
+                                                           &P.state->n_selected, P.n, cuda->stream));
     *order = P.ids;
     if (!reorder) return SPLAT_OK;
     size_t codes_bytes = splat_cuda_round_up((size_t)n_kept * sizeof(uint64_t));
     char *base = (char *)work->data;
-    cub::DoubleBuffer<uint64_t> codes((uint64_t *)base, (uint64_t *)(base + codes_bytes));
-    cub::DoubleBuffer<uint32_t> ids(P.ids, P.order);
+    splat_cuda_buffers64 codes = {(uint64_t *)base, (uint64_t *)(base + codes_bytes)};
+    splat_cuda_buffers32 ids = {P.ids, P.order};
     unsigned blocks = splat_cuda_blocks(n_kept, PRUNE_THREADS), box_blocks = 4u * (unsigned)cuda->n_multiprocessors;
     if (box_blocks > blocks) box_blocks = blocks;
     CUDA_TRY("clear a box", cudaMemsetAsync(P.state->box, 0xff, sizeof P.state->box, cuda->stream));
     box_kernel<<<box_blocks, PRUNE_THREADS, 0, cuda->stream>>>(P.means, P.ids, n_kept, P.state->box);
     CUDA_LAUNCHED("density box");
-    morton_kernel<<<blocks, PRUNE_THREADS, 0, cuda->stream>>>(P.means, P.ids, n_kept, P.state->box, codes.Current());
+    morton_kernel<<<blocks, PRUNE_THREADS, 0, cuda->stream>>>(P.means, P.ids, n_kept, P.state->box, codes.current);
     CUDA_LAUNCHED("density morton");
     temporary_bytes = work->bytes - 2 * codes_bytes;
     CUDA_TRY("sort along a curve",
-             cub::DeviceRadixSort::SortPairs(base + 2 * codes_bytes, temporary_bytes, codes, ids, n_kept, 0,
-                                             3 * MORTON_BITS, cuda->stream)); /* stable: then by index */
-    *order = ids.Current();
+             splat_cuda_sort_pairs64(base + 2 * codes_bytes, &temporary_bytes, &codes, &ids, n_kept, 3 * MORTON_BITS,
+                                     cuda->stream)); /* stable: then by index */
+    *order = ids.current;
     return SPLAT_OK;
 }
 
@@ -296,13 +285,6 @@ static splat_status move_rows(splat_cuda_backend *cuda, const splat_density_arra
 
 /* ---------------------------------------------------------------- rows of a cache */
 
-/* True for a survivor whose rows the cache lacks. */
-struct is_at_home {
-    const uint32_t *order, *slot;
-    __device__ uint8_t operator()(uint32_t j) const { return !slot[order[j]]; }
-};
-typedef thrust::transform_iterator<is_at_home, index_iterator> at_home_iterator;
-
 /* The survivors that the cache has rows of, from the end of the list: they move to the first slots in this order. In
  * the list the slot that has their rows takes their place. */
 __global__ void __launch_bounds__(PRUNE_THREADS)
@@ -326,9 +308,8 @@ static splat_status list_cached(splat_cuda_backend *cuda, const prune_parameters
     const size_t bytes = (size_t)all.n * sizeof *moved, slots_bytes = (size_t)cache->n_slots * sizeof *cache->owner;
     size_t temporary_bytes = work->bytes;
     CUDA_TRY("list rows at home",
-             cub::DevicePartition::Flagged(work->data, temporary_bytes, index_iterator(0),
-                                           at_home_iterator(index_iterator(0), is_at_home{all.order, cache->slot}),
-                                           rows, &P.state->n_at_home, (int64_t)all.n, cuda->stream));
+             splat_cuda_partition_at_home(work->data, &temporary_bytes, all.order, cache->slot, rows,
+                                          &P.state->n_at_home, all.n, cuda->stream));
     CUDA_TRY("read their count", cudaMemcpyAsync(&n_at_home, &P.state->n_at_home, sizeof n_at_home,
                                                  cudaMemcpyDeviceToHost, cuda->stream));
     CUDA_TRY("clear memory", cudaMemsetAsync(moved, 0, bytes, cuda->stream));
@@ -366,29 +347,26 @@ static splat_status reserve_lists(splat_cuda_backend *cuda, prune_parameters *P,
 static splat_status reserve_work(splat_cuda_backend *cuda, uint32_t n, uint32_t n_kept, bool cap, bool reorder,
                                  bool is_cached, work_memory *work, splat_error *error)
 {
-    cub::DoubleBuffer<uint32_t> keys(NULL, NULL);
-    cub::DoubleBuffer<uint64_t> codes(NULL, NULL);
+    splat_cuda_buffers32 keys = {};
+    splat_cuda_buffers64 codes = {};
     size_t bytes = (size_t)n_kept * MOVE_COLUMNS * sizeof(uint32_t), phase = 0;
     CUDA_TRY("plan a selection",
-             cub::DeviceSelect::Flagged(NULL, phase, index_iterator(0), kept_iterator(NULL, is_kept()),
-                                        (uint32_t *)NULL, (uint32_t *)NULL, (int64_t)n, cuda->stream));
+             splat_cuda_select_bytes(NULL, &phase, NULL, KEPT, NULL, NULL, n, cuda->stream));
     if (phase > bytes) bytes = phase;
     if (is_cached) {
         CUDA_TRY("plan a partition",
-                 cub::DevicePartition::Flagged(NULL, phase, index_iterator(0),
-                                               at_home_iterator(index_iterator(0), is_at_home{}), (uint32_t *)NULL,
-                                               (uint32_t *)NULL, (int64_t)n_kept, cuda->stream));
+                 splat_cuda_partition_at_home(NULL, &phase, NULL, NULL, NULL, NULL, n_kept, cuda->stream));
         if (phase > bytes) bytes = phase;
     }
     if (cap) {
         CUDA_TRY("plan a sort",
-                 cub::DeviceRadixSort::SortPairsDescending(NULL, phase, keys, keys, n, 0, 32, cuda->stream));
+                 splat_cuda_sort_pairs32(NULL, &phase, &keys, &keys, n, 32, cuda->stream));
         phase += 2 * splat_cuda_round_up((size_t)n * sizeof(uint32_t));
         if (phase > bytes) bytes = phase;
     }
     if (reorder) {
         CUDA_TRY("plan a sort",
-                 cub::DeviceRadixSort::SortPairs(NULL, phase, codes, keys, n_kept, 0, 3 * MORTON_BITS, cuda->stream));
+                 splat_cuda_sort_pairs64(NULL, &phase, &codes, &keys, n_kept, 3 * MORTON_BITS, cuda->stream));
         phase += 2 * splat_cuda_round_up((size_t)n_kept * sizeof(uint64_t));
         if (phase > bytes) bytes = phase;
     }

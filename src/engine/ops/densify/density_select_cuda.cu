@@ -1,12 +1,11 @@
-/* density_select on CUDA: the quantile is read from the sorted mean gradients (CUB radix sort). */
+/* density_select on CUDA: the quantile is read from the sorted mean gradients. */
 #include "backend/cuda_backend.cuh"
+#include "backend/cuda_sort.cuh"
 #include "ops/densify/order_cuda.cuh"
 
 extern "C" {
 #include "ops/densify/densify_mean.h"
 }
-
-#include <cub/device/device_radix_sort.cuh>
 
 #define SELECT_THREADS 256
 
@@ -75,23 +74,22 @@ static splat_status select_in(splat_cuda_backend *cuda, const struct splat_densi
     uint32_t n = args->gaussians->n;
     size_t keys_bytes = (size_t)n * sizeof(uint32_t), sort_bytes = 0;
     void *device_state, *sort_memory;
-    cub::DoubleBuffer<uint32_t> keys(NULL, NULL);
-    CUDA_TRY("plan a sort", cub::DeviceRadixSort::SortKeys(NULL, sort_bytes, keys, n, 0, 32, cuda->stream));
+    splat_cuda_buffers32 keys = {};
+    CUDA_TRY("plan a sort", splat_cuda_sort_keys32(NULL, &sort_bytes, &keys, n, 32, cuda->stream));
     SPLAT_TRY(splat_scratch_reset(backend, error));
     SPLAT_TRY(splat_scratch_take(backend, sizeof *state, &device_state, error));
-    SPLAT_TRY(splat_scratch_take(backend, keys_bytes, (void **)&keys.d_buffers[0], error));
-    SPLAT_TRY(splat_scratch_take(backend, keys_bytes, (void **)&keys.d_buffers[1], error));
+    SPLAT_TRY(splat_scratch_take(backend, keys_bytes, (void **)&keys.current, error));
+    SPLAT_TRY(splat_scratch_take(backend, keys_bytes, (void **)&keys.other, error));
     SPLAT_TRY(splat_scratch_take(backend, sort_bytes, &sort_memory, error));
     CUDA_TRY("clear its counters", cudaMemsetAsync(device_state, 0, sizeof *state, cuda->stream));
     float clone_scale = args->percent_dense * args->extent;
     select_parameters P = {n, *args->statistics, args->gaussians->p.scales, args->grad_threshold,
-                           clone_scale, keys.Current(), args->actions, (select_state *)device_state};
+                           clone_scale, keys.current, args->actions, (select_state *)device_state};
     unsigned blocks = splat_cuda_blocks(n, SELECT_THREADS);
     keys_kernel<<<blocks, SELECT_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("density keys");
-    CUDA_TRY("sort gradients",
-             cub::DeviceRadixSort::SortKeys(sort_memory, sort_bytes, keys, n, 0, 32, cuda->stream));
-    quantile_kernel<<<1, 1, 0, cuda->stream>>>(keys.Current(), n, P.state);
+    CUDA_TRY("sort gradients", splat_cuda_sort_keys32(sort_memory, &sort_bytes, &keys, n, 32, cuda->stream));
+    quantile_kernel<<<1, 1, 0, cuda->stream>>>(keys.current, n, P.state);
     CUDA_LAUNCHED("density quantile");
     actions_kernel<<<blocks, SELECT_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("density actions");

@@ -3,18 +3,13 @@
  * a fixed order. The pairs (pixel, sample) of SDF are gathered in the same way, a thread a pixel. The sort is
  * stable, so that nothing depends on the order in which threads run. */
 #include "backend/cuda_backend.cuh"
+#include "backend/cuda_select.cuh"
+#include "backend/cuda_sort.cuh"
 #include "ops/densify/order_cuda.cuh"
 #include "ops/field_loss/field_loss_cuda.cuh"
 
-#include <cub/block/block_reduce.cuh>
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
-
 #define FIELD_THREADS 128
 #define FIELD_LANES 8 /* of a Gaussian: most have 10 to 20 pairs, those of a small pool up to one for each sample */
-
-typedef thrust::counting_iterator<uint32_t> index_iterator;
 
 struct field_parameters {
     splat_field_job job;
@@ -72,8 +67,6 @@ __global__ void __launch_bounds__(FIELD_THREADS) pool_kernel(const __grid_consta
 
 /* ---------------------------------------------------------------- samples */
 
-typedef cub::BlockReduce<double3, FIELD_THREADS, cub::BLOCK_REDUCE_WARP_REDUCTIONS> block_reduce;
-
 __device__ __forceinline__ void make_sample(const field_parameters &P, uint32_t generator, splat_field_sample *s)
 {
     const uint32_t *neighbors = P.job.neighbors + SPLAT_NEIGHBORS * (size_t)generator;
@@ -93,7 +86,7 @@ __device__ __forceinline__ void make_sample(const field_parameters &P, uint32_t 
  * threads write neighbouring words. */
 __global__ void __launch_bounds__(FIELD_THREADS) samples_kernel(const __grid_constant__ field_parameters P)
 {
-    __shared__ block_reduce::TempStorage storage;
+    __shared__ double3 parts[FIELD_THREADS / 32];
     const uint32_t j = blockIdx.x * FIELD_THREADS + threadIdx.x, n_pool = *P.n_pool;
     double3 own = make_double3(0, 0, 0);
     if (j < P.job.n_samples) {
@@ -114,7 +107,7 @@ __global__ void __launch_bounds__(FIELD_THREADS) samples_kernel(const __grid_con
         P.samples[j] = s;
         own = make_double3(s.field, s.normal, s.sides != 0);
     }
-    double3 sum = block_reduce(storage).Reduce(own, splat_add_triples());
+    double3 sum = splat_block_sum<FIELD_THREADS / 32>(own, parts);
     if (threadIdx.x == 0) P.sums[blockIdx.x] = sum;
 }
 
@@ -122,10 +115,10 @@ __global__ void __launch_bounds__(FIELD_THREADS) samples_kernel(const __grid_con
 __global__ void __launch_bounds__(FIELD_THREADS)
     result_kernel(const __grid_constant__ field_parameters P, unsigned n_blocks)
 {
-    __shared__ block_reduce::TempStorage storage;
+    __shared__ double3 parts[FIELD_THREADS / 32];
     double3 own = make_double3(0, 0, 0);
-    for (unsigned b = threadIdx.x; b < n_blocks; b += FIELD_THREADS) own = splat_add_triples()(own, P.sums[b]);
-    double3 sum = block_reduce(storage).Reduce(own, splat_add_triples());
+    for (unsigned b = threadIdx.x; b < n_blocks; b += FIELD_THREADS) own = splat_add(own, P.sums[b]);
+    double3 sum = splat_block_sum<FIELD_THREADS / 32>(own, parts);
     if (threadIdx.x != 0) return;
     P.result[0] = sum.z > 0 ? sum.x / sum.z : 0;
     P.result[1] = sum.z > 0 ? sum.y / sum.z : 0;
@@ -224,7 +217,7 @@ __global__ void __launch_bounds__(FIELD_THREADS)
 /* ---------------------------------------------------------------- host */
 
 struct field_arrays {
-    cub::DoubleBuffer<uint32_t> keys, places;
+    splat_cuda_buffers32 keys, places;
     void *temporary; /* CUB's */
     size_t temporary_bytes;
     uint32_t n_pairs, n_pixel_pairs, n_pixels;
@@ -243,14 +236,13 @@ static splat_status plan(splat_cuda_backend *cuda, const field_parameters &P, fi
 {
     size_t select = 0, sort = 0, pixel_sort = 0;
     CUDA_TRY("plan a selection",
-             cub::DeviceSelect::Flagged(NULL, select, index_iterator(0), (const uint8_t *)NULL, (uint32_t *)NULL,
-                                        (uint32_t *)NULL, (int)P.job.n, cuda->stream));
-    CUDA_TRY("plan a sort", cub::DeviceRadixSort::SortPairs(NULL, sort, arrays->keys, arrays->places,
-                                                            (int)arrays->n_pairs, 0, arrays->key_bits, cuda->stream));
+             splat_cuda_select_bytes(NULL, &select, NULL, true, NULL, NULL, P.job.n, cuda->stream));
+    CUDA_TRY("plan a sort", splat_cuda_sort_pairs32(NULL, &sort, &arrays->keys, &arrays->places, arrays->n_pairs,
+                                                    arrays->key_bits, cuda->stream));
     if (P.job.mode == SPLAT_FIELD_SDF)
         CUDA_TRY("plan a sort",
-                 cub::DeviceRadixSort::SortPairs(NULL, pixel_sort, arrays->keys, arrays->places,
-                                                 (int)arrays->n_pixel_pairs, 0, arrays->pixel_bits, cuda->stream));
+                 splat_cuda_sort_pairs32(NULL, &pixel_sort, &arrays->keys, &arrays->places, arrays->n_pixel_pairs,
+                                         arrays->pixel_bits, cuda->stream));
     arrays->temporary_bytes = select > sort ? select : sort;
     if (pixel_sort > arrays->temporary_bytes) arrays->temporary_bytes = pixel_sort;
     return SPLAT_OK;
@@ -280,8 +272,8 @@ static splat_status reserve(splat_cuda_backend *cuda, field_parameters *P, field
     P->job.z_max = P->z_max;
     P->keys = buffers[0];
     P->places = buffers[2];
-    arrays->keys = cub::DoubleBuffer<uint32_t>(buffers[0], buffers[1]);
-    arrays->places = cub::DoubleBuffer<uint32_t>(buffers[2], buffers[3]);
+    arrays->keys = {buffers[0], buffers[1]};
+    arrays->places = {buffers[2], buffers[3]};
     CUDA_TRY("clear counters", cudaMemsetAsync(counters, 0, 3 * sizeof *counters, cuda->stream));
     CUDA_TRY("clear flags", cudaMemsetAsync(P->flags, 0, n, cuda->stream));
     CUDA_TRY("clear runs", cudaMemsetAsync(P->runs, 0, n * sizeof *P->runs, cuda->stream));
@@ -300,9 +292,8 @@ static splat_status make_pool(splat_cuda_backend *cuda, const field_parameters &
     }
     pool_kernel<<<splat_cuda_blocks(P.n_entries, FIELD_THREADS), FIELD_THREADS, 0, cuda->stream>>>(P);
     CUDA_LAUNCHED("field_loss pool");
-    CUDA_TRY("list the pool", cub::DeviceSelect::Flagged(arrays->temporary, bytes, index_iterator(0),
-                                                         (const uint8_t *)P.flags, P.pool, P.n_pool, (int)P.job.n,
-                                                         cuda->stream));
+    CUDA_TRY("list the pool", splat_cuda_select_bytes(arrays->temporary, &bytes, P.flags, true, P.pool, P.n_pool,
+                                                      P.job.n, cuda->stream));
     return SPLAT_OK;
 }
 
@@ -311,13 +302,13 @@ static splat_status gather(splat_cuda_backend *cuda, const field_parameters &P, 
 {
     size_t bytes = arrays->temporary_bytes;
     CUDA_TRY("sort samples by Gaussian",
-             cub::DeviceRadixSort::SortPairs(arrays->temporary, bytes, arrays->keys, arrays->places,
-                                             (int)arrays->n_pairs, 0, arrays->key_bits, cuda->stream));
+             splat_cuda_sort_pairs32(arrays->temporary, &bytes, &arrays->keys, &arrays->places, arrays->n_pairs,
+                                     arrays->key_bits, cuda->stream));
     runs_kernel<<<splat_cuda_blocks(arrays->n_pairs, FIELD_THREADS), FIELD_THREADS, 0, cuda->stream>>>(
-        P, arrays->keys.Current(), arrays->n_pairs);
+        P, arrays->keys.current, arrays->n_pairs);
     CUDA_LAUNCHED("field_loss runs");
     gather_kernel<<<splat_cuda_blocks((uint64_t)P.job.n * FIELD_LANES, FIELD_THREADS), FIELD_THREADS, 0,
-                    cuda->stream>>>(P, arrays->places.Current());
+                    cuda->stream>>>(P, arrays->places.current);
     CUDA_LAUNCHED("field_loss gather");
     return SPLAT_OK;
 }
@@ -328,13 +319,13 @@ static splat_status scatter(splat_cuda_backend *cuda, const field_parameters &P,
 {
     size_t bytes = arrays->temporary_bytes;
     pixels_kernel<<<splat_cuda_blocks(P.job.n_samples, FIELD_THREADS), FIELD_THREADS, 0, cuda->stream>>>(
-        P, arrays->n_pixels, arrays->keys.Current(), arrays->places.Current());
+        P, arrays->n_pixels, arrays->keys.current, arrays->places.current);
     CUDA_LAUNCHED("field_loss pixels");
     CUDA_TRY("sort samples by pixel",
-             cub::DeviceRadixSort::SortPairs(arrays->temporary, bytes, arrays->keys, arrays->places,
-                                             (int)arrays->n_pixel_pairs, 0, arrays->pixel_bits, cuda->stream));
+             splat_cuda_sort_pairs32(arrays->temporary, &bytes, &arrays->keys, &arrays->places, arrays->n_pixel_pairs,
+                                     arrays->pixel_bits, cuda->stream));
     depth_kernel<<<splat_cuda_blocks(arrays->n_pixel_pairs, FIELD_THREADS), FIELD_THREADS, 0, cuda->stream>>>(
-        P, arrays->n_pixels, arrays->keys.Current(), arrays->places.Current(), arrays->n_pixel_pairs);
+        P, arrays->n_pixels, arrays->keys.current, arrays->places.current, arrays->n_pixel_pairs);
     CUDA_LAUNCHED("field_loss depth");
     return SPLAT_OK;
 }

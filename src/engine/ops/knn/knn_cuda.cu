@@ -9,13 +9,12 @@
  * inside (rounding is monotone), so pruning is exact in float32. Each box knows its lowest index and is skipped on a
  * tie when that is too high: n identical points cost O(n log n). Distance and index are one 64-bit key. */
 #include "backend/cuda_backend.cuh"
+#include "backend/cuda_sort.cuh"
 #include "ops/densify/order_cuda.cuh"
 
 extern "C" {
 #include "ops/knn/knn.h"
 }
-
-#include <cub/device/device_radix_sort.cuh>
 
 #define KNN_THREADS 128
 #define LEAF 16
@@ -238,8 +237,8 @@ __global__ void __launch_bounds__(KNN_THREADS) search_kernel(const __grid_consta
 struct knn_arrays {
     size_t nodes_bytes, order_bytes, keys_bytes, sort_bytes;
     char *base;
-    cub::DoubleBuffer<uint32_t> order;
-    cub::DoubleBuffer<uint64_t> keys;
+    splat_cuda_buffers32 order;
+    splat_cuda_buffers64 keys;
 };
 
 static splat_status reserve(splat_cuda_backend *cuda, knn_tree *t, knn_arrays *arrays, splat_error *error)
@@ -250,8 +249,8 @@ static splat_status reserve(splat_cuda_backend *cuda, knn_tree *t, knn_arrays *a
     arrays->keys_bytes = splat_cuda_round_up((size_t)t->n * sizeof(uint64_t));
     for (uint32_t level = 0; level < t->n_levels; level++) {
         size_t bytes = 0;
-        CUDA_TRY("plan a sort", cub::DeviceRadixSort::SortPairs(NULL, bytes, arrays->keys, arrays->order, t->n, 0,
-                                                                32 + (int)level, cuda->stream));
+        CUDA_TRY("plan a sort", splat_cuda_sort_pairs64(NULL, &bytes, &arrays->keys, &arrays->order, t->n,
+                                                        32 + (int)level, cuda->stream));
         if (bytes > arrays->sort_bytes) arrays->sort_bytes = bytes;
     }
     size_t fixed = head_bytes + arrays->nodes_bytes;
@@ -264,9 +263,8 @@ static splat_status reserve(splat_cuda_backend *cuda, knn_tree *t, knn_arrays *a
     t->first_bad = (uint32_t *)base;
     t->nodes = (knn_node *)(base + head_bytes);
     arrays->base = keys + 2 * arrays->keys_bytes;
-    arrays->order = cub::DoubleBuffer<uint32_t>((uint32_t *)(base + fixed),
-                                                (uint32_t *)(base + fixed + arrays->order_bytes));
-    arrays->keys = cub::DoubleBuffer<uint64_t>((uint64_t *)keys, (uint64_t *)(keys + arrays->keys_bytes));
+    arrays->order = {(uint32_t *)(base + fixed), (uint32_t *)(base + fixed + arrays->order_bytes)};
+    arrays->keys = {(uint64_t *)keys, (uint64_t *)(keys + arrays->keys_bytes)};
     return SPLAT_OK;
 }
 
@@ -275,18 +273,18 @@ static splat_status build(splat_cuda_backend *cuda, const knn_tree &t, knn_array
 {
     unsigned blocks = splat_cuda_blocks(t.n, KNN_THREADS);
     for (uint32_t level = 0; level <= t.n_levels; level++) {
-        boxes_kernel<<<blocks, KNN_THREADS, 0, cuda->stream>>>(t, arrays->order.Current(), level);
+        boxes_kernel<<<blocks, KNN_THREADS, 0, cuda->stream>>>(t, arrays->order.current, level);
         CUDA_LAUNCHED("knn boxes");
         if (level == t.n_levels) break;
-        keys_kernel<<<blocks, KNN_THREADS, 0, cuda->stream>>>(t, arrays->order.Current(), level,
-                                                              arrays->keys.Current());
+        keys_kernel<<<blocks, KNN_THREADS, 0, cuda->stream>>>(t, arrays->order.current, level,
+                                                              arrays->keys.current);
         CUDA_LAUNCHED("knn keys");
-        CUDA_TRY("sort points", cub::DeviceRadixSort::SortPairs(arrays->base, arrays->sort_bytes, arrays->keys,
-                                                                arrays->order, t.n, 0, 32 + (int)level, cuda->stream));
+        CUDA_TRY("sort points", splat_cuda_sort_pairs64(arrays->base, &arrays->sort_bytes, &arrays->keys,
+                                                        &arrays->order, t.n, 32 + (int)level, cuda->stream));
     }
     nodes_kernel<<<splat_cuda_blocks((uint64_t)2 << t.n_levels, KNN_THREADS), KNN_THREADS, 0, cuda->stream>>>(t);
     CUDA_LAUNCHED("knn nodes");
-    items_kernel<<<blocks, KNN_THREADS, 0, cuda->stream>>>(t, arrays->order.Current(), items);
+    items_kernel<<<blocks, KNN_THREADS, 0, cuda->stream>>>(t, arrays->order.current, items);
     CUDA_LAUNCHED("knn items");
     return SPLAT_OK;
 }
@@ -311,13 +309,13 @@ static splat_status knn_in(splat_cuda_backend *cuda, const struct splat_knn_args
     uint32_t bad = 0;
     while (((uint64_t)LEAF << t.n_levels) < t.n) t.n_levels++;
     SPLAT_TRY(reserve(cuda, &t, &arrays, error));
-    start_kernel<<<splat_cuda_blocks(t.n, KNN_THREADS), KNN_THREADS, 0, cuda->stream>>>(t, arrays.order.Current());
+    start_kernel<<<splat_cuda_blocks(t.n, KNN_THREADS), KNN_THREADS, 0, cuda->stream>>>(t, arrays.order.current);
     CUDA_LAUNCHED("knn start");
     CUDA_TRY("check the points", cudaMemcpyAsync(&bad, t.first_bad, sizeof bad, cudaMemcpyDeviceToHost, cuda->stream));
     CUDA_TRY("check the points", cudaStreamSynchronize(cuda->stream));
     if (bad != UINT32_MAX)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "point %u has a coordinate that is not finite; remove it", bad);
-    float4 *items = (float4 *)arrays.keys.d_buffers[0];
+    float4 *items = (float4 *)arrays.keys.current;
     SPLAT_TRY(build(cuda, t, &arrays, items, error));
     knn_search P = {t.n, t.n_levels, args->k, (const float4 *)t.nodes, items, args->distances2, args->indices};
     return search(cuda, P, error);

@@ -6,8 +6,6 @@ extern "C" {
 #include "ops/opacity_entropy/opacity_entropy_math.h"
 }
 
-#include <cub/block/block_reduce.cuh>
-
 #define ENTROPY_THREADS 256
 
 struct entropy_parameters {
@@ -21,15 +19,6 @@ struct entropy_parameters {
     const splat_cuda_view_state *state;
 };
 
-struct add_pairs {
-    __device__ __forceinline__ double2 operator()(const double2 &a, const double2 &b) const
-    {
-        return make_double2(a.x + b.x, a.y + b.y);
-    }
-};
-
-typedef cub::BlockReduce<double2, ENTROPY_THREADS, cub::BLOCK_REDUCE_WARP_REDUCTIONS> block_reduce;
-
 /* Entries that are not visible have depth 0 and are left out. */
 __device__ __forceinline__ bool is_seen(const entropy_parameters &P, uint32_t v)
 {
@@ -38,14 +27,14 @@ __device__ __forceinline__ bool is_seen(const entropy_parameters &P, uint32_t v)
 
 __global__ void __launch_bounds__(ENTROPY_THREADS) entropy_kernel(const __grid_constant__ entropy_parameters P)
 {
-    __shared__ block_reduce::TempStorage storage;
+    __shared__ double2 parts[ENTROPY_THREADS / 32];
     uint32_t v = blockIdx.x * ENTROPY_THREADS + threadIdx.x;
     double2 own = make_double2(0, 0);
     if (is_seen(P, v)) {
         float slope;
         own = make_double2(splat_opacity_entropy_of(P.logits[P.ids[v]] - P.pivot, &slope), 1);
     }
-    double2 sum = block_reduce(storage).Reduce(own, add_pairs());
+    double2 sum = splat_block_sum<ENTROPY_THREADS / 32>(own, parts);
     if (threadIdx.x == 0) P.sums[blockIdx.x] = sum;
 }
 
@@ -53,10 +42,10 @@ __global__ void __launch_bounds__(ENTROPY_THREADS) entropy_kernel(const __grid_c
 __global__ void __launch_bounds__(ENTROPY_THREADS)
     entropy_total_kernel(const __grid_constant__ entropy_parameters P, unsigned n_blocks)
 {
-    __shared__ block_reduce::TempStorage storage;
+    __shared__ double2 parts[ENTROPY_THREADS / 32];
     double2 own = make_double2(0, 0);
-    for (unsigned b = threadIdx.x; b < n_blocks; b += ENTROPY_THREADS) own = add_pairs()(own, P.sums[b]);
-    double2 sum = block_reduce(storage).Reduce(own, add_pairs());
+    for (unsigned b = threadIdx.x; b < n_blocks; b += ENTROPY_THREADS) own = splat_add(own, P.sums[b]);
+    double2 sum = splat_block_sum<ENTROPY_THREADS / 32>(own, parts);
     if (threadIdx.x != 0) return;
     *P.total = sum;
     *P.result = sum.y > 0 ? sum.x / sum.y : 0;

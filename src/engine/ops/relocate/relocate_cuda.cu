@@ -1,5 +1,6 @@
 /* density_relocate on CUDA: weights and their sums, a thread a draw, then rows moved array by array. */
 #include "backend/cuda_backend.cuh"
+#include "backend/cuda_select.cuh"
 #include "base/rng.h"
 
 extern "C" {
@@ -7,11 +8,6 @@ extern "C" {
 #include "ops/relocate/relocate_math.h"
 }
 #include "ops/densify/rows_cuda.cuh"
-
-#include <cub/device/device_scan.cuh>
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
-#include <thrust/iterator/transform_iterator.h>
 
 #define RELOCATE_THREADS 256
 
@@ -29,16 +25,6 @@ struct relocate_parameters {
     void *work; /* CUB's */
     size_t scan_bytes, select_bytes;
 };
-
-struct share_of {
-    __host__ __device__ uint64_t operator()(uint32_t weight) const { return splat_relocate_share(weight); }
-};
-struct is_dead {
-    __host__ __device__ uint8_t operator()(uint32_t weight) const { return splat_relocate_share(weight) == 0; }
-};
-typedef thrust::transform_iterator<share_of, const uint32_t *> share_iterator;
-typedef thrust::transform_iterator<is_dead, const uint32_t *> dead_iterator;
-typedef thrust::counting_iterator<uint32_t> index_iterator;
 
 /* ---------------------------------------------------------------- draws */
 
@@ -112,11 +98,9 @@ static splat_status reserve(splat_cuda_backend *cuda, uint32_t n_new, relocate_p
 {
     splat_backend *backend = &cuda->base;
     const size_t rows = P->n, draws = P->n > n_new ? P->n : n_new;
-    CUDA_TRY("plan a scan", cub::DeviceScan::InclusiveSum(NULL, P->scan_bytes, share_iterator(NULL, share_of()),
-                                                          (uint64_t *)NULL, P->n, cuda->stream));
-    CUDA_TRY("plan a selection", cub::DeviceSelect::Flagged(NULL, P->select_bytes, index_iterator(0),
-                                                            dead_iterator(NULL, is_dead()), (uint32_t *)NULL,
-                                                            (uint32_t *)NULL, (int64_t)P->n, cuda->stream));
+    CUDA_TRY("plan a scan", splat_cuda_sum_shares(NULL, &P->scan_bytes, NULL, NULL, P->n, cuda->stream));
+    CUDA_TRY("plan a selection",
+             splat_cuda_select_dead(NULL, &P->select_bytes, NULL, NULL, NULL, P->n, cuda->stream));
     SPLAT_TRY(splat_scratch_reset(backend, error));
     SPLAT_TRY(splat_scratch_take(backend, rows * sizeof *P->sums, (void **)&P->sums, error));
     SPLAT_TRY(splat_scratch_take(backend, rows * sizeof *P->weights, (void **)&P->weights, error));
@@ -135,11 +119,9 @@ static splat_status weigh(splat_cuda_backend *cuda, relocate_parameters *P, uint
     weights_kernel<<<splat_cuda_blocks(P->n, RELOCATE_THREADS), RELOCATE_THREADS, 0, cuda->stream>>>(*P);
     CUDA_LAUNCHED("relocation weights");
     CUDA_TRY("sum the weights",
-             cub::DeviceScan::InclusiveSum(P->work, P->scan_bytes, share_iterator(P->weights, share_of()), P->sums,
-                                           P->n, cuda->stream));
-    CUDA_TRY("list the dead", cub::DeviceSelect::Flagged(P->work, P->select_bytes, index_iterator(0),
-                                                         dead_iterator(P->weights, is_dead()), P->dead, P->n_dead,
-                                                         (int64_t)P->n, cuda->stream));
+             splat_cuda_sum_shares(P->work, &P->scan_bytes, P->weights, P->sums, P->n, cuda->stream));
+    CUDA_TRY("list the dead", splat_cuda_select_dead(P->work, &P->select_bytes, P->weights, P->dead, P->n_dead, P->n,
+                                                     cuda->stream));
     CUDA_TRY("read the weights",
              cudaMemcpyAsync(n_dead, P->n_dead, sizeof *n_dead, cudaMemcpyDeviceToHost, cuda->stream));
     CUDA_TRY("read the weights",

@@ -1,13 +1,11 @@
 /* The share ops on CUDA. Rows are 36 bytes, which a warp reads and writes as words that lie side by side. */
 #include "backend/cuda_backend.cuh"
+#include "backend/cuda_select.cuh"
 
 extern "C" {
 #include "ops/share/share.h"
 }
 #include "ops/share/share_row.h"
-
-#include <cub/device/device_select.cuh>
-#include <thrust/iterator/counting_iterator.h>
 
 #define THREADS 128
 #define ROW_WORDS 9
@@ -17,35 +15,18 @@ static_assert(sizeof(splat_grad2d) == 10 * sizeof(float), "a gradient is words")
 
 /* ---------------------------------------------------------------- share_find */
 
-/* A Gaussian that project did not see has an empty rectangle. */
-struct touches {
-    const uint16_t *rect;
-    const float *depth;
-    __device__ __forceinline__ bool operator()(uint32_t v) const
-    {
-        return depth[v] > 0.0f && splat_share_has_tiles(rect + 4 * (size_t)v);
-    }
-};
-
-static touches touches_of(const struct splat_share_find_args *args, uint32_t view)
-{
-    const splat_frame *frame = args->frames[view];
-    return touches{frame->tile_rect, frame->depth};
-}
-
 extern "C" splat_status splat_share_find_cuda(splat_backend *backend, const struct splat_share_find_args *args,
                                               splat_error *error)
 {
     splat_cuda_backend *cuda = splat_cuda_of(backend);
-    const thrust::counting_iterator<uint32_t> all(0);
     size_t bytes = 0;
     void *counts, *work;
     for (uint32_t view = 0; view < args->n_views; view++) {
         const splat_frame *frame = args->frames[view];
         size_t of_view = 0;
         CUDA_TRY("plan a selection",
-                 cub::DeviceSelect::If(NULL, of_view, all, args->entries[view], (uint32_t *)NULL,
-                                       (int)frame->n_visible, touches_of(args, view), cuda->stream));
+                 splat_cuda_select_touching(NULL, &of_view, frame->tile_rect, frame->depth, args->entries[view], NULL,
+                                            frame->n_visible, cuda->stream));
         if (of_view > bytes) bytes = of_view;
     }
     SPLAT_TRY(splat_scratch_reset(backend, error));
@@ -55,8 +36,8 @@ extern "C" splat_status splat_share_find_cuda(splat_backend *backend, const stru
         const splat_frame *frame = args->frames[view];
         size_t room = bytes;
         CUDA_TRY("select what a view sees",
-                 cub::DeviceSelect::If(work, room, all, args->entries[view], (uint32_t *)counts + view,
-                                       (int)frame->n_visible, touches_of(args, view), cuda->stream));
+                 splat_cuda_select_touching(work, &room, frame->tile_rect, frame->depth, args->entries[view],
+                                            (uint32_t *)counts + view, frame->n_visible, cuda->stream));
     }
     /* Colours may still be in work on the side stream: the host need not wait for them. */
     CUDA_TRY("count what views see", cudaMemcpyAsync(args->counts, counts, args->n_views * sizeof(uint32_t),

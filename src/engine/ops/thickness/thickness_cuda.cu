@@ -6,8 +6,6 @@ extern "C" {
 #include "ops/thickness/thickness_math.h"
 }
 
-#include <cub/block/block_reduce.cuh>
-
 struct thickness_parameters {
     uint32_t n; /* entries */
     const uint32_t *ids;
@@ -18,8 +16,6 @@ struct thickness_parameters {
     double *result;
     const splat_cuda_view_state *state;
 };
-
-typedef cub::BlockReduce<double3, SPLAT_THICKNESS_THREADS, cub::BLOCK_REDUCE_WARP_REDUCTIONS> block_reduce;
 
 /* Entries that are not visible have depth 0 and are left out. */
 __device__ __forceinline__ bool is_seen(const thickness_parameters &P, uint32_t v)
@@ -36,7 +32,7 @@ __device__ __forceinline__ splat_thickness thickness_at(const thickness_paramete
 __global__ void __launch_bounds__(SPLAT_THICKNESS_THREADS)
     thickness_kernel(const __grid_constant__ thickness_parameters P)
 {
-    __shared__ block_reduce::TempStorage storage;
+    __shared__ double3 parts[SPLAT_THICKNESS_THREADS / 32];
     uint32_t v = blockIdx.x * SPLAT_THICKNESS_THREADS + threadIdx.x;
     double3 own = make_double3(0, 0, 0);
     if (is_seen(P, v)) {
@@ -44,7 +40,7 @@ __global__ void __launch_bounds__(SPLAT_THICKNESS_THREADS)
         own = make_double3((double)t.length_shortest - (double)P.ratio * (double)t.length_middle,
                            t.length_shortest > 0.0f, 1);
     }
-    double3 sum = block_reduce(storage).Reduce(own, splat_add_triples());
+    double3 sum = splat_block_sum<SPLAT_THICKNESS_THREADS / 32>(own, parts);
     if (threadIdx.x == 0) P.sums[blockIdx.x] = sum;
 }
 
@@ -52,11 +48,10 @@ __global__ void __launch_bounds__(SPLAT_THICKNESS_THREADS)
 __global__ void __launch_bounds__(SPLAT_THICKNESS_THREADS)
     thickness_total_kernel(const __grid_constant__ thickness_parameters P, unsigned n_blocks)
 {
-    __shared__ block_reduce::TempStorage storage;
+    __shared__ double3 parts[SPLAT_THICKNESS_THREADS / 32];
     double3 own = make_double3(0, 0, 0);
-    for (unsigned b = threadIdx.x; b < n_blocks; b += SPLAT_THICKNESS_THREADS)
-        own = splat_add_triples()(own, P.sums[b]);
-    double3 sum = block_reduce(storage).Reduce(own, splat_add_triples());
+    for (unsigned b = threadIdx.x; b < n_blocks; b += SPLAT_THICKNESS_THREADS) own = splat_add(own, P.sums[b]);
+    double3 sum = splat_block_sum<SPLAT_THICKNESS_THREADS / 32>(own, parts);
     if (threadIdx.x != 0) return;
     *P.total = sum;
     P.result[0] = sum.z > 0 ? sum.x / sum.z : 0;
