@@ -55,8 +55,8 @@ law program/sample base math io scene mesh
 law program/bench base math io scene model backend ops train report measure run
 law program/viewer base math io scene model backend ops mesh train
 law program/line base io mesh train measure bench
-law program/stage base io report line
-law program/pipeline base model measure line stage
+law program/stage base io scene report line
+law program/pipeline base scene model measure line stage
 law program/cli base math io scene model mesh texture train distributed report measure run surface backend ops bench \
     capture sample viewer line stage pipeline
 

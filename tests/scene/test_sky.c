@@ -2,6 +2,7 @@
 #include "io/picture/image_write.h"
 #include "scene/scene.h"
 #include "scene/sky.h"
+#include "scene/sky_keep.h"
 #include "scene_fixture.h"
 #include "sky_fixture.h"
 
@@ -179,6 +180,53 @@ static void masks_of_a_folder_are_read(void **state)
     assert_failure(splat_scene_open(sky_context, &options, &scene, &error), SPLAT_ERROR_IO, &error, "`sky`");
 }
 
+/* Opens a sampled scene of 4 photos as an earlier stage has left its sky. */
+static splat_scene *open_after(const splat_scene_options *options, splat_kept_sky *kept)
+{
+    splat_scene *scene;
+    splat_error error;
+    ASSERT_OK(splat_scene_open(sky_context, options, &scene, &error));
+    splat_scene_use_sky(scene, kept);
+    return scene;
+}
+
+/* The next scene of the same photos has the sky; one of other photos, of another size or of another option has not. */
+static void a_sky_is_handed_on(void **state)
+{
+    (void)state;
+    splat_error error;
+    splat_sample_options sample;
+    splat_scene_options options;
+    splat_kept_sky kept = {0};
+    const splat_sky *sky;
+    splat_sample_options_init(&sample);
+    sample.width = 64;
+    sample.height = 48;
+    sample.n_cameras = 4;
+    sample.n_points = 200;
+    fixture_sample("k", &sample, 2);
+    splat_scene_options_init(&options);
+    options.source_path = "k";
+    splat_scene *scene = open_after(&options, &kept);
+    splat_scene_keep_sky(scene, &kept);
+    assert_null(kept.sky); /* it had not looked for one */
+    ASSERT_OK(splat_scene_find_sky(scene, &sky, &error));
+    splat_scene_keep_sky(scene, &kept);
+    splat_scene_close(scene);
+    assert_ptr_equal(kept.sky, sky);
+    for (int k = 0; k < 4; k++) {
+        splat_scene_options other = options;
+        if (k == 0) other.resolution = 2;
+        if (k == 1) other.sky = "none";
+        if (k == 2) other.eval = true;
+        scene = open_after(&other, &kept);
+        assert_ptr_equal(scene->sky, k == 3 ? sky : NULL);
+        splat_scene_close(scene); /* the last one frees it */
+    }
+    assert_null(kept.sky);
+    splat_kept_sky_free(&kept);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +236,7 @@ int main(void)
         cmocka_unit_test(walls_are_no_sky),           cmocka_unit_test(a_ceiling_is_no_sky),
         cmocka_unit_test(few_photos_say_nothing),     cmocka_unit_test(none_finds_none),
         cmocka_unit_test(threads_do_not_change_it),   cmocka_unit_test(masks_of_a_folder_are_read),
+        cmocka_unit_test(a_sky_is_handed_on),
     };
     return cmocka_run_group_tests(tests, sky_begin, sky_end);
 }

@@ -32,6 +32,7 @@ typedef struct splat_line {
     int n_gpus;                  /* --gpus as a number, once it is checked; 0: one */
     splat_viewer *shared_viewer; /* viewer of the pipeline around a stage; NULL: none */
     splat_line_outcome *outcome; /* filled by the stages of a pipeline; NULL: nobody asks */
+    struct splat_kept_sky *kept_sky; /* handed from stage to stage of a pipeline; NULL: every stage looks for its own */
 } splat_line;
 
 /* A line of the command without any words: its parts are the defaults. command NULL: no part is its own. Errors:

@@ -183,6 +183,7 @@ static splat_status run(splat_pipeline_work *w, splat_error *error)
 
 static void free_work(splat_pipeline_work *w)
 {
+    splat_kept_sky_free(&w->sky);
     json_decref(w->files);
     json_decref(w->files_before);
     for (size_t i = 0; i < splat_pipeline_n_stages; i++) splat_stage_file_free(&w->stages[i].file);
@@ -201,6 +202,7 @@ splat_status splat_pipeline_run(const splat_pipeline_options *options, const spl
     splat_pipeline_work *w = calloc(1, sizeof *w);
     if (!w) return splat_fail(error, SPLAT_ERROR_MEMORY, "memory is exhausted");
     w->job.line = &w->line;
+    w->job.sky = &w->sky;
     w->lock = -1;
     splat_status status = take_callbacks(w, callbacks, error);
     if (status == SPLAT_OK) status = splat_pipeline_read_settings(&own, &w->talk, &w->line, error);

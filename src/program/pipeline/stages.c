@@ -247,6 +247,7 @@ splat_status splat_pipeline_stage_begin(const splat_pipeline_job *p, const splat
     line->talk = p->line->talk;
     line->outcome = &out->outcome;
     line->shared_viewer = p->viewer;
+    line->kept_sky = p->sky;
     stage->fill(p, folder, out);
     return SPLAT_OK;
 }

@@ -6,12 +6,14 @@
 #include "line/line.h"
 #include "pipeline/stage_file.h"
 #include "pipeline/state.h"
+#include "scene/sky_keep.h"
 
 /* State shared by the stages of a run. */
 typedef struct splat_pipeline_job {
     const splat_line *line; /* the options of the pipeline */
     splat_pipeline_place at;
     splat_viewer *viewer; /* viewer by `viewer` and `sibr`, for all stages; NULL: none */
+    splat_kept_sky *sky;  /* for all stages */
 } splat_pipeline_job;
 
 /* The line of a stage, and room for paths that it makes up. */

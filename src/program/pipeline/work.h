@@ -21,6 +21,7 @@ typedef struct splat_pipeline_work {
     splat_line line;     /* job.line */
     splat_talk talk;     /* line.talk; its user is the work */
     splat_stop own_stop; /* without one of the caller */
+    splat_kept_sky sky;  /* job.sky */
     splat_pipeline_callbacks callbacks;
     const char *stage;                  /* name of the running stage; NULL: none */
     char overview[SPLAT_PIPELINE_PATH]; /* pipeline.json */

@@ -2,6 +2,7 @@
 #include "stage/session.h"
 
 #include "base/file.h"
+#include "scene/sky_keep.h"
 #include "stage/checkpoints.h"
 #include "stage/folder.h"
 #include "stage/memory.h"
@@ -153,6 +154,15 @@ bool splat_session_find_sky(const splat_session *session, const splat_line *line
     return (!sky || strcmp(sky, "none") != 0) && find_next_to(session, line, "sky.safetensors", path);
 }
 
+splat_status splat_session_open_scene_of(splat_session *session, const splat_line *line,
+                                         const splat_scene_options *options, splat_error *error)
+{
+    SPLAT_TRY(splat_scene_open(session->context, options, &session->scene, error));
+    session->kept_sky = line->kept_sky;
+    splat_scene_use_sky(session->scene, session->kept_sky);
+    return SPLAT_OK;
+}
+
 splat_status splat_session_open_scene(splat_session *session, const splat_line *line, bool hold_out, splat_error *error)
 {
     splat_scene_options *options = &session->scene_options;
@@ -166,7 +176,7 @@ splat_status splat_session_open_scene(splat_session *session, const splat_line *
         splat_line_put_given(line, &line->scene->eval, sizeof hold_out, &options->eval);
     }
     if (!options->source_path) return splat_fail(error, SPLAT_ERROR_ARGUMENT, SPLAT_STAGE_NO_SCENE);
-    SPLAT_TRY(splat_scene_open(session->context, options, &session->scene, error));
+    SPLAT_TRY(splat_session_open_scene_of(session, line, options, error));
     splat_scene_get_info(session->scene, &session->scene_info);
     return SPLAT_OK;
 }
@@ -287,6 +297,7 @@ void splat_session_close(splat_session *session)
     splat_stage_note_memory(session->outcome, session->context);
     splat_model_destroy(session->model);
     splat_lpips_destroy(session->lpips);
+    splat_scene_keep_sky(session->scene, session->kept_sky);
     splat_scene_close(session->scene);
     splat_context_destroy(session->context);
     splat_model_config_free(&session->config);

@@ -22,6 +22,7 @@ typedef struct splat_session {
     char split_file[SPLAT_STAGE_PATH];
     int iteration;               /* iteration of the PLY; 0 if its path has none */
     splat_line_outcome *outcome; /* NULL: nobody asks */
+    struct splat_kept_sky *kept_sky; /* takes the scene's sky at the end; NULL: nobody does */
 } splat_session;
 
 /* True if `backend` names the CPU. */
@@ -52,6 +53,9 @@ splat_status splat_session_find_ply(splat_session *session, const splat_line *li
 bool splat_session_find_exposures(const splat_session *session, const splat_line *line, char path[SPLAT_STAGE_PATH]);
 /* The sky.safetensors of the splat, in the same places. False: it has none, or `sky` is none. The scene is open. */
 bool splat_session_find_sky(const splat_session *session, const splat_line *line, char path[SPLAT_STAGE_PATH]);
+/* Opens a scene by its options, with the sky that a stage before it has found. Errors: those of splat_scene_open. */
+splat_status splat_session_open_scene_of(splat_session *session, const splat_line *line,
+                                         const splat_scene_options *options, splat_error *error);
 /* Opens the scene alone, as source_path or the model folder says; session->context must be there, the rest zero.
  * hold_out: without a model folder test views are held out unless `eval` says otherwise. Errors: those of
  * splat_scene_open and splat_model_config_read. */

@@ -93,7 +93,7 @@ splat_status splat_stage_begin_train(splat_training *t, const splat_line *line, 
         SPLAT_TRY(
             splat_stage_check_deletable(t->model_path, line->scene->source_path, line->run->start_checkpoint, error));
     SPLAT_TRY(splat_stage_create_context(line, &session->context, error));
-    SPLAT_TRY(splat_scene_open(session->context, &session->scene_options, &session->scene, error));
+    SPLAT_TRY(splat_session_open_scene_of(session, line, &session->scene_options, error));
     splat_stage_asked_run(line, session->scene, &t->run_options, &t->train_options);
     tell_steps(t, line);
     SPLAT_TRY(choose_exposure(t, line, error));
