@@ -72,6 +72,7 @@ static splat_status mask_view(void *user, size_t i, const uint8_t **mask, splat_
     memset(l->mask, 1, n);
     if (has_mask)
         SPLAT_TRY(splat_scene_read_mask(l->scene, view, camera->width, camera->height, l->mask, error));
+#pragma omp parallel for schedule(static) num_threads(l->model->context->threads)
     for (size_t k = 0; k < n; k++) {
         const bool lacks = l->which == HOLES ? !l->faces[k]
                                              : l->median[k] > 0 && l->depth[k] > (1 + BEHIND) * l->median[k];
