@@ -185,15 +185,17 @@ static void an_apse_behind_arches_is_found(void **state)
     assert_true(apse >= 8 && apse < n);
 }
 
-/* A hundred rims on planes say alone where a cylinder between walls is; fewer do not, nor for another cylinder. */
+/* A hundred rims on planes say alone where a cylinder between walls is; fewer do not, nor for another cylinder. Rims of
+ * a segment count once, however often its places come. */
 static void exact_rims_speak_alone(void **state)
 {
     (void)state;
     enum { N = 300, ENOUGH = 100, FAR_OFF = 10 };
     static plane_seed seeds[N];
-    plane_segment segment = {.n_seeds = N};
-    plane_round_place place = {.depth = 2};
-    uint8_t is_taken = 0;
+    plane_segment segments[2] = {{.n_seeds = N}, {.n_seeds = 0}};
+    plane_round_place of_rows[3] = {{.depth = 2}, {.depth = 2, .segment = 1}, {.depth = 2}};
+    uint32_t first_segment[2] = {0, 2};
+    uint8_t is_taken[3] = {0};
     for (int n_settled = ENOUGH - 1; n_settled <= ENOUGH; n_settled++)
         for (int is_touching = 0; is_touching <= 1; is_touching++) {
             plane_round_fitter f;
@@ -206,13 +208,14 @@ static void exact_rims_speak_alone(void **state)
                 seeds[i].is_settled = i % 2 && i / 2 < n_settled + FAR_OFF / 2;
             }
             passage_make(&p, seeds, N);
-            p.view.segments = &segment;
-            p.places.places = &place;
-            p.places.is_taken = &is_taken;
-            p.places.n = 1;
+            p.view.segments = segments;
+            p.places.places = of_rows;
+            p.places.is_taken = is_taken;
+            p.places.first_segment = first_segment;
+            p.places.n = 3;
             assert_true(plane_round_fitter_make(&f, &p.places));
-            f.inliers[0] = 0;
-            f.n = 1;
+            for (uint32_t i = 0; i < p.places.n; i++) f.inliers[i] = i;
+            f.n = p.places.n;
             f.round = pillar;
             f.round.is_touching = is_touching;
             f.round.along[0] = 1;

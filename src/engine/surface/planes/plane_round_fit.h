@@ -11,6 +11,7 @@ typedef struct plane_round_fitter {
     uint32_t *inliers, n;     /* places on the surface */
     const plane_seed **seeds; /* [n_rims] places of rims */
     uint32_t n_rims;
+    uint32_t *visits, visit;  /* [segments of all views] the last visit of each, to be visited once */
     plane_site *sites;        /* [n_sites] places that photos are compared at */
     bool *is_far;             /* [n_sites] the farther sheet */
     uint32_t n_sites;

@@ -127,6 +127,7 @@ bool plane_round_places_take(plane_round_places *s)
     find_walls(s);
     find_axes(s);
     s->first = calloc(n_views + 1, sizeof *s->first);
+    s->first_segment = calloc(n_views + 1, sizeof *s->first_segment);
     for (size_t v = 0; v < n_views && starts; v++) {
         starts[v] = room;
         room += plane_places_grid(s->shade, v, step);
@@ -134,7 +135,7 @@ bool plane_round_places_take(plane_round_places *s)
     s->n_asked = room;
     s->places = malloc((room + 1) * sizeof *s->places);
     s->is_taken = calloc(room + 1, 1);
-    const bool ok = starts && s->first && s->places && s->is_taken;
+    const bool ok = starts && s->first && s->first_segment && s->places && s->is_taken;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
     for (size_t v = 0; v < (ok ? n_views : 0); v++)
         s->first[v + 1] = take(s, (uint32_t)v, step * s->shade->views[v].shade_side, s->places + starts[v]);
@@ -142,6 +143,7 @@ bool plane_round_places_take(plane_round_places *s)
         memmove(s->places + s->n, s->places + starts[v], s->first[v + 1] * sizeof *s->places);
         s->n += s->first[v + 1];
         s->first[v + 1] = s->n;
+        s->first_segment[v + 1] = s->first_segment[v] + s->shade->views[v].n_segments;
     }
     free(starts);
     return ok;
@@ -161,4 +163,5 @@ void plane_round_places_free(plane_round_places *s)
     free(s->places);
     free(s->is_taken);
     free(s->first);
+    free(s->first_segment);
 }

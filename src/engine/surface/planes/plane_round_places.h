@@ -25,6 +25,7 @@ typedef struct plane_round_places {
     plane_round_place *places;  /* [n] by views */
     uint8_t *is_taken;          /* [n] */
     uint32_t n, *first;         /* first: [views + 1] place of each view */
+    uint32_t *first_segment;    /* [views + 1] segments of the views before each */
     size_t n_asked;             /* places of all views, those with a plane, too */
     float noise;                /* plane_gains_noise */
     uint64_t seed;

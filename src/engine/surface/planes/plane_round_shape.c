@@ -141,15 +141,15 @@ static void take_rims(plane_round_fitter *f, bool settled_alone, uint32_t most)
     const plane_shade *shade = f->s->shade;
     size_t n = 0, stride = 1;
     for (int pass = 0; pass < 2; pass++) {
-        uint32_t last_view = UINT32_MAX, last_segment = UINT32_MAX;
         stride = pass ? n / most + 1 : 1;
         f->n_rims = 0;
         n = 0;
+        f->visit++;
         for (uint32_t i = 0; i < f->n; i++) {
             const plane_round_place *p = &f->s->places[f->inliers[i]];
-            if (p->view == last_view && p->segment == last_segment) continue;
-            last_view = p->view;
-            last_segment = p->segment;
+            uint32_t *visit = &f->visits[f->s->first_segment[p->view] + p->segment];
+            if (*visit == f->visit) continue;
+            *visit = f->visit;
             const plane_view *view = &shade->views[p->view];
             const plane_segment *segment = &view->segments[p->segment];
             for (uint32_t k = 0; k < segment->n_seeds; k++) {
@@ -405,7 +405,8 @@ bool plane_round_fitter_make(plane_round_fitter *f, const plane_round_places *s)
     f->sites = malloc((SITES + 1) * sizeof *f->sites);
     f->is_far = malloc((SITES + 1) * sizeof *f->is_far);
     f->residuals = malloc((SITES + 1) * sizeof *f->residuals);
-    return f->inliers && f->seeds && f->sites && f->is_far && f->residuals;
+    f->visits = calloc(s->first_segment[s->shade->maps->n] + (size_t)1, sizeof *f->visits);
+    return f->inliers && f->seeds && f->sites && f->is_far && f->residuals && f->visits;
 }
 
 void plane_round_fitter_free(plane_round_fitter *f)
@@ -415,4 +416,5 @@ void plane_round_fitter_free(plane_round_fitter *f)
     free(f->sites);
     free(f->is_far);
     free(f->residuals);
+    free(f->visits);
 }
