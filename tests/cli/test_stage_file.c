@@ -163,8 +163,37 @@ static void a_torn_file_is_damaged(void **state)
     }
 }
 
+/* The checksum of a file, which threads take in pieces, is that of its bytes at once. */
+static void a_checksum_is_of_all_bytes(void **state)
+{
+    static const size_t sizes[] = {0, 1, 16 << 20, (40 << 20) + 3};
+    (void)state;
+    fail_at = 0;
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        unsigned char *bytes = malloc(sizes[k] + 1);
+        char text[16];
+        assert_non_null(bytes);
+        for (size_t i = 0; i < sizes[k]; i++) bytes[i] = (unsigned char)(i * 2654435761u >> 24);
+        FILE *out = fopen(FOLDER "/bytes", "wb");
+        assert_non_null(out);
+        assert_int_equal(fwrite(bytes, 1, sizes[k], out), sizes[k]);
+        fclose(out);
+        json_t *object = json_object();
+        assert_int_equal(splat_stage_json_set_content(object, FOLDER "/bytes", &failure), SPLAT_OK);
+        snprintf(text, sizeof text, "%08lx", crc32(crc32(0, NULL, 0), bytes, (uInt)sizes[k]));
+        assert_string_equal(json_string_value(json_object_get(object, "crc32")), text);
+        assert_int_equal(json_integer_value(json_object_get(object, "bytes")), sizes[k]);
+        json_decref(object);
+        free(bytes);
+    }
+    unlink(FOLDER "/bytes");
+    assert_int_not_equal(splat_stage_json_set_content(NULL, FOLDER "/bytes", &failure), SPLAT_OK);
+    assert_non_null(strstr(failure.message, "cannot read"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_may_fail), cmocka_unit_test(a_torn_file_is_damaged)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_may_fail), cmocka_unit_test(a_torn_file_is_damaged),
+                                       cmocka_unit_test(a_checksum_is_of_all_bytes)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -100,27 +100,62 @@ json_t *splat_stage_json_load(const char *path)
     return json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
 }
 
+/* The checksum of `bytes` of a file from `begin` on. Returns 0, or the number of the system's error. */
+static int checksum_piece(int descriptor, off_t begin, size_t bytes, uLong *crc)
+{
+    enum { CHUNK = 1 << 18 };
+    unsigned char *chunk = malloc(CHUNK);
+    int reason = chunk ? 0 : ENOMEM;
+    *crc = crc32(0, NULL, 0);
+    for (size_t done = 0; done < bytes && !reason;) {
+        const size_t wanted = bytes - done < CHUNK ? bytes - done : CHUNK;
+        const ssize_t n = pread(descriptor, chunk, wanted, begin + (off_t)done);
+        if (n < 0 && errno == EINTR) continue;
+        reason = n > 0 ? 0 : n < 0 ? errno : EIO; /* it became shorter */
+        if (n > 0) *crc = crc32(*crc, chunk, (uInt)n);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    free(chunk);
+    return reason;
+}
+
+/* Threads share the pieces of a file: splats have hundreds of megabytes. */
+static int checksum(int descriptor, size_t bytes, uLong *crc)
+{
+    enum { PIECE = 16 << 20, MOST_THREADS = 8 };
+    const size_t n = bytes / PIECE + 1;
+    uLong *parts = malloc(n * sizeof *parts);
+    int reason = parts ? 0 : ENOMEM;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(MOST_THREADS) if (n > 1)
+    for (size_t i = 0; i < (parts ? n : 0); i++) {
+        const size_t begin = i * PIECE, most = bytes - begin;
+        const int own = checksum_piece(descriptor, (off_t)begin, most < PIECE ? most : PIECE, &parts[i]);
+#pragma omp critical(splat_checksum)
+        if (own) reason = own;
+    }
+    *crc = crc32(0, NULL, 0);
+    for (size_t i = 0; i < n && !reason; i++)
+        *crc = crc32_combine(*crc, parts[i], (z_off_t)(i + 1 < n ? PIECE : bytes - i * PIECE));
+    free(parts);
+    return reason;
+}
+
 splat_status splat_stage_json_set_content(json_t *object, const char *path, splat_error *error)
 {
-    enum { CHUNK = 1 << 20 };
     struct stat status;
-    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode))
-        return splat_fail(error, SPLAT_ERROR_IO, "this is not a regular file (%s)", path);
-    unsigned char *chunk = malloc(CHUNK);
-    FILE *in = chunk ? fopen(path, "rb") : NULL;
-    uLong crc = crc32(0, NULL, 0);
-    json_int_t bytes = 0;
+    uLong crc;
     char text[16];
-    for (size_t n; in && (n = fread(chunk, 1, CHUNK, in)) > 0; bytes += (json_int_t)n)
-        crc = crc32(crc, chunk, (uInt)n);
-    bool ok = in && !ferror(in);
-    if (!ok) splat_fail(error, SPLAT_ERROR_IO, "cannot read %s: %s", path, strerror(errno));
-    if (in) fclose(in);
-    free(chunk);
+    if (stat(path, &status) == 0 && !S_ISREG(status.st_mode)) /* a FIFO would wait for its writer */
+        return splat_fail(error, SPLAT_ERROR_IO, "this is not a regular file (%s)", path);
+    const int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int reason = descriptor < 0 || fstat(descriptor, &status) != 0 ? errno : 0;
+    if (!reason) reason = checksum(descriptor, (size_t)status.st_size, &crc);
+    if (descriptor >= 0) close(descriptor);
+    if (reason) return splat_fail(error, SPLAT_ERROR_IO, "cannot read %s: %s", path, strerror(reason));
     snprintf(text, sizeof text, "%08lx", crc);
-    json_object_set_new(object, "bytes", json_integer(bytes));
+    json_object_set_new(object, "bytes", json_integer(status.st_size));
     splat_stage_json_set_text(object, "crc32", text);
-    return ok ? SPLAT_OK : SPLAT_ERROR_IO;
+    return SPLAT_OK;
 }
 
 /* ---------------------------------------------------------------- the file of a stage */
