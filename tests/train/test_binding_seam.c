@@ -55,8 +55,9 @@ static size_t bound_scratch_bytes(const splat_train_options *o, size_t n)
 
 /* Adam as project_backward makes it. */
 static splat_status bound_step(splat_trainer *t, const splat_adam *adam, const splat_tensors *gradients,
-                               splat_error *error)
+                               bool of_seen, splat_error *error)
 {
+    (void)of_seen;
     (void)error;
     const splat_bound_state *bound = &t->bound;
     const uint32_t *twice = bound->arrays[DOUBLE].data;

@@ -17,7 +17,7 @@ static bool is_float32(const splat_train_options *o)
 bool splat_defers_rest(bool backend_can, const splat_train_options *o, uint32_t n_slots)
 {
     return backend_can && o->sh_degree > 0 && (n_slots > 1 || is_float32(o)) &&
-           splat_place_of_moments(o) == SPLAT_ON_DEVICE && !o->regularizer && !o->binding;
+           splat_place_of_moments(o) == SPLAT_ON_DEVICE;
 }
 
 uint32_t splat_deferral_slots(const splat_train_options *o)

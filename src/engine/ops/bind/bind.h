@@ -80,6 +80,9 @@ struct splat_bind_backward_args {
     const splat_gaussians *gaussians;
     splat_frame *frame;          /* the view's frame; counts n_degenerate */
     const splat_tensors *grad;
+    const float *depth;          /* [n] depths of the view, as project's frame has them: without one above 0 a Gaussian
+                                    was not seen, its gradient is zero, and its rows of grad are not read. NULL: all
+                                    rows are read */
     float consistency_weight;
     double *consistency;         /* device memory, 1: the loss */
     const splat_bound_adam *adam;

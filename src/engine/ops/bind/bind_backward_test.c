@@ -148,6 +148,7 @@ typedef struct backward_scene {
     splat_bound_tensors gradients;
     splat_bound_adam adam;
     double *consistency;
+    const float *depth;    /* NULL: every Gaussian is seen */
     uint32_t n_degenerate; /* after backward_run */
     float *host_means, *host_scales, *host_rotations; /* of grad */
 } backward_scene;
@@ -232,6 +233,7 @@ static int backward_run(backward_scene *s, float weight, bool step, double *loss
                                             .gaussians = &s->scene.gaussians,
                                             .frame = &s->frame,
                                             .grad = &s->grad,
+                                            .depth = s->depth,
                                             .consistency_weight = weight,
                                             .consistency = s->consistency,
                                             .adam = step ? &s->adam : NULL,
@@ -436,6 +438,44 @@ static int test_bad_gradients(splat_backend *backend)
     return failures;
 }
 
+/* Gaussians that the view does not see are as if their gradients were zeros, and their rows are not read. */
+static int test_unseen(splat_backend *backend, int per_face)
+{
+    int failures = 0;
+    double loss, unused;
+    bind_mesh mesh = bind_mesh_make(5, 4, per_face, true, false, 94);
+    backward_scene s;
+    failures += backward_open(&s, backend, &mesh);
+    float *depth = malloc(mesh.n * sizeof *depth);
+    for (int round = 0; round < 2; round++)
+        for (size_t i = 0; i < mesh.n; i++) {
+            depth[i] = i % 3 == 1 ? 0 : 2;
+            for (size_t k = 0; k < 4 && i % 3 == 1; k++) {
+                if (k < 3) s.host_means[3 * i + k] = s.host_scales[3 * i + k] = round ? 0 : NAN;
+                s.host_rotations[4 * i + k] = round ? 0 : NAN;
+            }
+            if (round == 1 || i + 1 < mesh.n) continue;
+            splat_backend_upload(backend, s.grad.means, s.host_means, 12 * (size_t)mesh.n, NULL);
+            splat_backend_upload(backend, s.grad.scales, s.host_scales, 12 * (size_t)mesh.n, NULL);
+            splat_backend_upload(backend, s.grad.rotations, s.host_rotations, 16 * (size_t)mesh.n, NULL);
+        }
+    s.depth = bind_scene_upload(&s.scene, depth, mesh.n * sizeof *depth);
+    failures += backward_run(&s, 1, false, &loss);
+    TEST_CHECK(failures, s.n_degenerate == 0, "%u counted", s.n_degenerate);
+    ref_bound_f64 expected = expected_of(&s, &mesh, 1, &unused);
+    double *const values[] = {expected.vertices, expected.plane_scales, expected.plane_rotations};
+    for (int t = 0; t < SPLAT_N_BOUND_TENSORS; t++) {
+        float *got = copy_of(&s, &mesh, &s.gradients, t);
+        failures += compare_tensor(got, values[t], floats_of(&mesh, t), name_of(t));
+        free(got);
+    }
+    free(depth);
+    bind_reference_free_f64(&expected);
+    backward_close(&s);
+    bind_mesh_free(&mesh);
+    return failures;
+}
+
 /* Steps of Adam against the reference's on the gradients that the op reports; tolerances as in project_backward. */
 static int test_adam(splat_backend *backend)
 {
@@ -547,6 +587,7 @@ int test_op_bind_backward(splat_backend *backend)
         if (backend->simd == SPLAT_SIMD_C && backend->threads == 1)
             failures += test_reference(counts[c], false, 0) + test_reference(counts[c], true, 20);
         failures += test_mesh(backend, 9, 7, counts[c], true) + test_mesh(backend, 1, 1, counts[c], false);
+        failures += test_unseen(backend, counts[c]);
     }
     failures += test_mesh(backend, 0, 0, 1, false) + test_mesh(backend, 25, 21, 3, true);
     failures += test_zero(backend) + test_bad_gradients(backend) + test_adam(backend) + test_fold(backend);

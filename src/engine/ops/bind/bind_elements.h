@@ -72,6 +72,7 @@ typedef struct splat_bind_backward_job {
     splat_bound_tensors bound, gradients, m, v; /* gradients: NULL where not asked for */
     const float *rotations;                     /* quaternions of the Gaussians */
     const float *grad_means, *grad_scales, *grad_rotations;
+    const float *depth;                         /* NULL: all rows of the gradients are read */
     float pair_weight;                          /* weight of the gradient of a pair's cosine */
     int has_adam;
     splat_bind_step steps[SPLAT_N_BOUND_TENSORS];
@@ -90,6 +91,7 @@ static inline splat_bind_backward_job splat_bind_backward_job_of(const struct sp
     job.grad_means = args->grad->means;
     job.grad_scales = args->grad->scales;
     job.grad_rotations = args->grad->rotations;
+    job.depth = args->depth;
     if (job.mesh.n_pairs) job.pair_weight = (float)((double)args->consistency_weight / job.mesh.n_pairs);
     job.has_adam = args->adam != NULL;
     for (int t = 0; args->adam && t < SPLAT_N_BOUND_TENSORS; t++) {
@@ -119,29 +121,33 @@ SPLAT_MATH_INLINE int splat_bind_backward_one(const splat_bind_backward_job *job
                                               int is_degenerate, const splat_bind_frame *frame,
                                               splat_bind_turns *turns, splat_bind_vector corners[3])
 {
-    splat_bind_vector gm = splat_bind_load(job->grad_means + 3 * i);
-    const float *gs = job->grad_scales + 3 * i, *turn = job->bound.plane_rotations + 2 * i;
-    float gq[4], q[4], scale_gradient[2] = {0, 0}, turn_gradient[2] = {0, 0};
+    const float *turn = job->bound.plane_rotations + 2 * i;
+    float scale_gradient[2] = {0, 0}, turn_gradient[2] = {0, 0};
     float square = splat_bind_plane_square(job->bound.plane_scales + 2 * i, turn);
-    float sum = gm.x + gm.y + gm.z + gs[1] + gs[2];
-    for (int k = 0; k < 4; k++) {
-        gq[k] = job->grad_rotations[4 * i + (size_t)k];
-        q[k] = job->rotations[4 * i + (size_t)k];
-        sum += gq[k];
-    }
-    int is_shown = !is_degenerate && square > 0.0f, is_usable = splat_bind_is_finite(sum);
-    if (is_shown && is_usable) {
-        splat_bind_gaussian_backward(frame, q, gq, turn, square, turns, turn_gradient);
-        scale_gradient[0] = gs[1];
-        scale_gradient[1] = gs[2];
-        for (int k = 0; k < 3; k++)
-            corners[k] = splat_bind_add(corners[k], splat_bound_barycentric(per_face, j, k), gm);
+    int is_shown = !is_degenerate && square > 0.0f && (!job->depth || job->depth[i] > 0.0f), is_usable = 1;
+    if (is_shown) {
+        splat_bind_vector gm = splat_bind_load(job->grad_means + 3 * i);
+        const float *gs = job->grad_scales + 3 * i;
+        float gq[4], q[4], sum = gm.x + gm.y + gm.z + gs[1] + gs[2];
+        for (int k = 0; k < 4; k++) {
+            gq[k] = job->grad_rotations[4 * i + (size_t)k];
+            q[k] = job->rotations[4 * i + (size_t)k];
+            sum += gq[k];
+        }
+        is_usable = splat_bind_is_finite(sum);
+        if (is_usable) {
+            splat_bind_gaussian_backward(frame, q, gq, turn, square, turns, turn_gradient);
+            scale_gradient[0] = gs[1];
+            scale_gradient[1] = gs[2];
+            for (int k = 0; k < 3; k++)
+                corners[k] = splat_bind_add(corners[k], splat_bound_barycentric(per_face, j, k), gm);
+        }
     }
     splat_bind_finish_pair(job, i, scale_gradient, job->gradients.plane_scales, job->bound.plane_scales,
                            job->m.plane_scales, job->v.plane_scales, job->steps[SPLAT_BOUND_plane_scales]);
     splat_bind_finish_pair(job, i, turn_gradient, job->gradients.plane_rotations, job->bound.plane_rotations,
                            job->m.plane_rotations, job->v.plane_rotations, job->steps[SPLAT_BOUND_plane_rotations]);
-    return is_shown && !is_usable;
+    return !is_usable;
 }
 
 /* dL/d(normal) of face f from its pairs; *loss: the sum of those with later faces, so that each pair is summed once. */

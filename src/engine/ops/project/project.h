@@ -60,13 +60,14 @@ typedef struct splat_gradient_sink {
     const splat_adam *step;     /* parameters and moments are updated in place. NULL allowed */
     const splat_tensors *write; /* becomes dL/dparameter of every Gaussian: zero for the unseen, and for bands above the
                                    active degree; tensors that are NULL are left out. NULL allowed */
+    bool write_seen;            /* rows of `write` of Gaussians that the view does not see may stay as they are */
     /* Instead of `write`: gradients of other views, to which those of what is visible are added (with `extra` those of
      * every Gaussian), and the sums of their squares, of the same tensors; other rows stay as they are. NULL allowed,
      * for both. */
     const splat_tensors *add, *add_squares;
-    /* Puts off: with rest->deferred, and no gradients to write or to add, sh_rest's step; project had the same `rest`
-     * then. With rest->deferred of several slots, and active bands, gradients of sh_rest are not added but kept in slot
-     * `slot`, and `extra` is UNSUPPORTED. rest: NULL allowed. */
+    /* Puts off: with rest->deferred, sh_rest's step, unless gradients are to be added, or to be written for the unseen
+     * or for sh_rest; project had the same `rest` then. With rest->deferred of several slots, and active bands,
+     * gradients of sh_rest are not added but kept in slot `slot`, and `extra` is UNSUPPORTED. rest: NULL allowed. */
     const splat_rest_state *rest;
     uint32_t slot;
     /* For every visible Gaussian grad += |(W/2 mean_x, H/2 mean_y)|, grad_abs += mean_abs, count += 1; with a mask only

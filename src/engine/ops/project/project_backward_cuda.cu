@@ -303,8 +303,9 @@ static splat_status begin_sink(splat_cuda_backend *cuda, const struct splat_proj
     const splat_rest_state rest = splat_rest_state_of(sink.rest);
     const struct splat_settle_rest_args settle = {args->gaussians, &rest};
     const bool of_view = rest.deferred && rest.deferred->n_slots > 1 && P->adds && P->g.active_sh_degree > 0;
+    const bool writes = sink.write && (!sink.write_seen || sink.write->sh_rest);
     const bool defers = rest.deferred && !rest.deferred->at_once && P->tensors[SPLAT_TENSOR_sh_rest].update &&
-                        !sink.write && !sink.add;
+                        !writes && !sink.add;
     const sink_kind kind = rest.cache ? CACHED : of_view ? VIEW : by_rows ? ROWS : defers ? DEFER : STEP;
     *launch = launchers[half][quantized][kind];
     if (of_view && args->source.extra)

@@ -141,6 +141,7 @@ int project_run_backward(project_scene *scene, const splat_grad2d *grads, const 
                                                                 .scale_pull = scene->scale_pull},
                                                      .sink = {.step = adam,
                                                               .write = scene->squares ? NULL : gradients,
+                                                              .write_seen = scene->write_seen,
                                                               .add = scene->squares ? gradients : NULL,
                                                               .add_squares = scene->squares,
                                                               .rest = &scene->rest,

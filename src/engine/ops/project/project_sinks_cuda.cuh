@@ -466,6 +466,7 @@ __device__ __forceinline__ void defer_block(const backward_parameters &P, const 
     defer_rest(P, first + threadIdx.x, s, first + threadIdx.x, 2 * P.deferred.n_steps + 1);
     __syncthreads(); /* the means are as they were seen */
     update_small_floats(P, view_gradients{s}, some_rows{bits}, first, n);
+    give_small_gradients(P, s, first, n);
 }
 
 __device__ __forceinline__ void keep_block(const backward_parameters &P, const block_gradients &s, uint32_t first,

@@ -22,6 +22,7 @@ typedef struct project_scene {
     float opacity_pull, scale_pull;       /* the same; 0 */
     const uint8_t *statistics_mask;       /* the same, on the device; NULL */
     splat_rest_state rest;                /* the same, of project's; empty */
+    bool write_seen;                      /* the same; false */
     const splat_tensors *squares;         /* where project_backward adds, those of what it adds; NULL */
     bool not_finite;                      /* a loss that is not finite comes between project and project_backward */
     uint32_t n_visible, n_degenerate; /* as project counted them; project_scene_counts after further ops */

@@ -146,9 +146,11 @@ static splat_bound_adam adam_of(const splat_trainer *t, const splat_adam *adam)
     return bound;
 }
 
-static splat_status step_bound(splat_trainer *t, const splat_adam *adam, const splat_tensors *gradients,
+static splat_status step_bound(splat_trainer *t, const splat_adam *adam, const splat_tensors *gradients, bool of_seen,
                                splat_error *error)
 {
+    const splat_frame *frame = &t->model->frame;
+    const bool has_all = frame->n_visible == t->model->gaussians.n; /* as on a device, the unseen as well */
     splat_bound_mesh mesh;
     splat_bound_tensors tensors = splat_refine_tensors(t);
     splat_bound_adam step = adam_of(t, adam);
@@ -157,6 +159,7 @@ static splat_status step_bound(splat_trainer *t, const splat_adam *adam, const s
                                                 .gaussians = &t->model->gaussians,
                                                 .frame = &t->model->frame,
                                                 .grad = gradients,
+                                                .depth = of_seen && has_all ? frame->depth : NULL,
                                                 .consistency_weight = t->options.refine.normal_consistency_factor,
                                                 .consistency = t->regularizer_results.data,
                                                 .adam = &step};

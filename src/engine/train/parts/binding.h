@@ -37,8 +37,9 @@ struct splat_binding {
     size_t (*scratch_bytes)(const splat_train_options *options, size_t n);
     /* Runs after project_backward: converts the gradients of the bound tensors to those of the arrays, makes Adam's
      * step on the arrays, with the rates and corrections of the tensors, where these would be updated, and computes
-     * the tensors again. Allocates nothing. */
-    splat_status (*step)(splat_trainer *trainer, const splat_adam *adam, const splat_tensors *gradients,
+     * the tensors again. Allocates nothing. of_seen: rows of gradients of Gaussians that the view does not see are
+     * undefined, and mean zero. */
+    splat_status (*step)(splat_trainer *trainer, const splat_adam *adam, const splat_tensors *gradients, bool of_seen,
                          splat_error *error);
     /* Writes the files that belong to a saved splat to a folder: that of the splat, and the model folder for the last
      * one. NULL: none. */

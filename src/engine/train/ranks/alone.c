@@ -106,11 +106,11 @@ static splat_adam adam_of_free(const splat_trainer *t, const splat_adam *adam)
 
 /* The mesh that Gaussians follow makes its step, and they follow. After a failure the colours have made their step
  * already. */
-static splat_status step_bound(splat_trainer *t, const splat_adam *adam, const splat_tensors *gradients,
+static splat_status step_bound(splat_trainer *t, const splat_adam *adam, const splat_tensors *gradients, bool of_seen,
                                splat_error *error)
 {
     const splat_binding *binding = t->options.binding;
-    splat_status status = binding ? binding->step(t, adam, gradients, error) : SPLAT_OK;
+    splat_status status = binding ? binding->step(t, adam, gradients, of_seen, error) : SPLAT_OK;
     t->is_broken |= status != SPLAT_OK;
     return status;
 }
@@ -118,6 +118,7 @@ static splat_status step_bound(splat_trainer *t, const splat_adam *adam, const s
 static splat_status update(splat_trainer *t, splat_step *s, splat_error *error)
 {
     const float n = (float)t->model->gaussians.n;
+    const bool of_seen = !s->has_extra && !(t->options.scale_reg > 0); /* both pull at the unseen as well */
     const splat_statistics statistics = splat_trainer_statistics(t);
     splat_tensors bound_gradients;
     splat_adam adam;
@@ -134,12 +135,13 @@ static splat_status update(splat_trainer *t, splat_step *s, splat_error *error)
                    .scale_pull = t->options.scale_reg / (3.0f * n)},
         .sink = {.step = &adam_free,
                  .write = splat_bound_gradients(t, &bound_gradients),
+                 .write_seen = of_seen,
                  .rest = rows.state,
                  .statistics = s->wants_statistics ? &statistics : NULL,
                  .statistics_mask = splat_step_mask(t, &s->view)}};
     SPLAT_TRY(splat_op_project_backward(t->backend, &args, error));
     s->n_degenerate = t->model->frame.n_degenerate;
-    return step_bound(t, &adam, &bound_gradients, error);
+    return step_bound(t, &adam, &bound_gradients, of_seen, error);
 }
 
 static bool may_ask_again(const splat_trainer *t)
