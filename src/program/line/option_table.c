@@ -334,7 +334,7 @@ const splat_line_option splat_line_options[] = {
     {"high_poly", 0, NULL, PIPELINE, BASIC(MESH), FLAG(pipeline.high_poly),
      "1,000,000 vertices, for 1 Gaussian a triangle", NULL},
     {"refinement_iterations", 'f', NULL, PIPELINE, STAGE(MESH), INT(refine.iterations, 1, 1e8),
-     "training steps of the refinement", "28 for each training photo, at least 1000 and at most 7000"},
+     "training steps of the refinement", "28 for each training photo, at least 1000 and at most 5000"},
     {"normal_consistency_factor", 0, NULL, PIPELINE, ADVANCED(MESH), REAL(pipeline.normal_consistency_factor, 0, 1e6),
      "weight of the normals of neighbouring triangles in the refinement", "0.1"},
     {"export_obj", 't', "export_uv_textured_mesh", PIPELINE, BASIC(MESH), FLAG(pipeline.export_obj),

@@ -13,7 +13,7 @@
 
 #define STEPS_A_PHOTO 28
 #define LEAST_STEPS 1000
-#define MOST_STEPS 7000
+#define MOST_STEPS 5000
 
 static bool is_folder(const char *path)
 {
@@ -25,8 +25,8 @@ static int gaussians_per_triangle(const splat_line *line)
     return line->refine->gaussians_per_triangle ? atoi(line->refine->gaussians_per_triangle) : 1;
 }
 
-/* Steps for n_train photos: with more, Gaussians on 2 M triangles learn few photos by heart, and with more than
- * 7,000 they gain nothing (docs/lab/texture.md). */
+/* Steps for n_train photos: with more, Gaussians on 2 M triangles learn few photos by heart. After 5,000 the splat of
+ * many photos is as good as the coarse one (docs/lab/texture.md); who wants more says `refinement_time`. */
 static int enough_steps(size_t n_train)
 {
     const size_t n = n_train * STEPS_A_PHOTO;
