@@ -116,8 +116,9 @@ typedef struct splat_mesh_extract_info {
     size_t n_vertices, n_faces;             /* counts of the written mesh */
     uint64_t n_sky_pixels, n_sky_covered;   /* of sky in the training views, and those of them that the mesh covers */
     uint64_t n_covered, n_back;             /* pixels of the training views with the mesh, and with its back */
-    uint64_t n_trusted;                     /* VIEWS: sampled pixels whose depth several views confirm; of them: */
-    uint64_t n_violated, n_missing;         /* with the mesh in front by 2 % and more; without it, or that far behind */
+    uint64_t n_trusted;                     /* VIEWS: pixels through whose space training views look; of them: */
+    uint64_t n_violated, n_missing;         /* with the mesh before the free depth, by 1 % or three pixels of disparity;
+                                               without it, or with it 5 % or more behind */
     size_t n_collider_faces;                /* 0: no collider */
 } splat_mesh_extract_info;
 

@@ -32,13 +32,14 @@ static splat_mesh make_ball(double radius, bool shows_inside)
     return mesh;
 }
 
-/* The point of the sphere that is nearest to each training camera. */
-static splat_surface_points make_points(const splat_scene *scene)
+/* Every view looks through the space before the sphere's point that is nearest to it, and at all else there is
+ * something before that, or nothing is known. */
+static splat_free_space make_space(const splat_scene *scene)
 {
-    splat_surface_points points = {0};
-    points.sightings = calloc(scene->dataset.n_train, sizeof *points.sightings);
-    assert_non_null(points.sightings);
-    for (size_t v = 0; v < scene->dataset.n_train; v++) {
+    const size_t n = scene->dataset.n_train;
+    splat_free_space space = {.n = n, .views = calloc(n, sizeof *space.views), .knows_surface = true};
+    assert_non_null(space.views);
+    for (size_t v = 0; v < n; v++) {
         splat_camera camera = splat_surface_camera(scene, v, 1);
         double to[3], length = 0, at[3];
         for (int k = 0; k < 3; k++) to[k] = (double)camera.center[k] - center[k];
@@ -47,25 +48,27 @@ static splat_surface_points make_points(const splat_scene *scene)
         for (int k = 0; k < 3; k++)
             at[k] = (double)camera.rotation[3 * k] * to[0] + (double)camera.rotation[3 * k + 1] * to[1] +
                     (double)camera.rotation[3 * k + 2] * to[2];
-        double x = (double)camera.fx * at[0] / at[2] + (double)camera.cx;
-        double y = (double)camera.fy * at[1] / at[2] + (double)camera.cy;
-        points.sightings[points.n_sightings++] = (splat_sighting){(uint32_t)v, (float)(x / camera.width),
-                                                                  (float)(y / camera.height), (float)at[2]};
+        const size_t x = (size_t)((double)camera.fx * at[0] / at[2] + (double)camera.cx);
+        const size_t y = (size_t)((double)camera.fy * at[1] / at[2] + (double)camera.cy);
+        uint16_t *codes = calloc(splat_camera_pixels(&camera), sizeof *codes);
+        assert_non_null(codes);
+        codes[y * (size_t)camera.width + x] = splat_free_code((float)at[2], true);
+        codes[y * (size_t)camera.width + x + 1] = splat_free_code((float)at[2], false);
+        space.views[v] = (splat_free_view){.number = (uint32_t)v, .camera = camera, .codes = codes};
     }
-    return points;
+    return space;
 }
 
-static splat_mesh_extract_info check(splat_scene *scene, const splat_surface_points *points, double radius,
+static splat_mesh_extract_info check(splat_scene *scene, const splat_free_space *space, double radius,
                                      bool shows_inside, int threads)
 {
     splat_mesh_extract_options options;
     splat_mesh_extract_info info = {0};
-    const splat_free_space nothing = {0};
     splat_error error;
     splat_mesh mesh = make_ball(radius, shows_inside);
     splat_mesh_extract_options_init(&options);
-    splat_extraction e = {.options = &options, .scene = scene, .space = &nothing, .threads = threads};
-    ASSERT_OK(splat_extract_check(&e, points, &mesh, &info, &error));
+    splat_extraction e = {.options = &options, .scene = scene, .space = space, .threads = threads};
+    ASSERT_OK(splat_extract_check(&e, &mesh, &info, &error));
     splat_mesh_free(&mesh);
     return info;
 }
@@ -75,22 +78,23 @@ static void test_checks(void **state)
     (void)state;
     splat_context *context = open_cpu(2);
     splat_scene *scene = open_scene(context);
-    splat_surface_points points = make_points(scene);
-    const size_t n = points.n_sightings;
+    splat_free_space space = make_space(scene);
+    const splat_free_space nothing = {0};
+    const size_t n = space.n;
     for (int threads = 1; threads < 4; threads += 2) {
-        splat_mesh_extract_info right = check(scene, &points, RADIUS, false, threads);
+        splat_mesh_extract_info right = check(scene, &space, RADIUS, false, threads);
         assert_true(right.n_covered > 100 * n && right.n_back == 0);
         assert_true(right.n_trusted == n && right.n_violated == 0 && right.n_missing == 0);
-        splat_mesh_extract_info inside_out = check(scene, &points, RADIUS, true, threads);
+        splat_mesh_extract_info inside_out = check(scene, &space, RADIUS, true, threads);
         assert_true(inside_out.n_covered == right.n_covered && inside_out.n_back == right.n_covered);
-        splat_mesh_extract_info before = check(scene, &points, 1.3 * RADIUS, false, threads);
+        splat_mesh_extract_info before = check(scene, &space, 1.3 * RADIUS, false, threads);
         assert_true(before.n_trusted == n && before.n_violated == n && before.n_missing == 0);
-        splat_mesh_extract_info behind = check(scene, &points, 0.7 * RADIUS, false, threads);
+        splat_mesh_extract_info behind = check(scene, &space, 0.7 * RADIUS, false, threads);
         assert_true(behind.n_trusted == n && behind.n_violated == 0 && behind.n_missing == n);
-        splat_mesh_extract_info none = check(scene, NULL, RADIUS, false, threads);
+        splat_mesh_extract_info none = check(scene, &nothing, RADIUS, false, threads);
         assert_true(none.n_covered == right.n_covered && none.n_trusted == 0);
     }
-    splat_surface_points_free(&points);
+    splat_free_space_free(&space);
     splat_scene_close(scene);
     splat_context_destroy(context);
 }

@@ -104,9 +104,9 @@ static void faces_before_the_sky_go(void **state)
         splat_scene *scene = sky_make_scene(SKY_GRADIENT, SKY_N, 0, NULL);
         splat_free_space space = find_space(scene);
         splat_extraction e = {.options = &options, .scene = scene, .space = &space, .threads = threads};
-        ASSERT_OK(splat_extract_check(&e, NULL, &mesh, &before, &error));
+        ASSERT_OK(splat_extract_check(&e, &mesh, &before, &error));
         ASSERT_OK(splat_extract_drop_free(&e, &mesh, &n_gone, &error));
-        ASSERT_OK(splat_extract_check(&e, NULL, &mesh, &after, &error));
+        ASSERT_OK(splat_extract_check(&e, &mesh, &after, &error));
         print_message("%zu faces went; of %.0f pixels of sky %.0f, then %.0f are covered\n", n_gone,
                       (double)before.n_sky_pixels, (double)before.n_sky_covered, (double)after.n_sky_covered);
         assert_true(before.n_sky_covered > 50000 && after.n_sky_covered * 1000 < after.n_sky_pixels);
@@ -131,7 +131,7 @@ static void a_room_stays_whole(void **state)
     splat_free_space space = find_space(scene);
     splat_extraction e = {.options = &options, .scene = scene, .space = &space, .threads = 2};
     ASSERT_OK(splat_extract_drop_free(&e, &mesh, &n_gone, &error));
-    ASSERT_OK(splat_extract_check(&e, NULL, &mesh, &info, &error));
+    ASSERT_OK(splat_extract_check(&e, &mesh, &info, &error));
     assert_true(n_gone == 0 && mesh.n_faces == 1000 && info.n_sky_pixels == 0 && info.n_sky_covered == 0);
     splat_free_space_free(&space);
     splat_mesh_free(&mesh);

@@ -151,7 +151,7 @@ static splat_status finish(const splat_extraction *e, const splat_surface_points
         SPLAT_TRY(splat_mesh_compute_normals(mesh, e->threads, error));
     info->n_vertices = mesh->n_vertices;
     info->n_faces = mesh->n_faces;
-    return splat_extract_check(e, points, mesh, info, error);
+    return splat_extract_check(e, mesh, info, error);
 }
 
 #define PATH_SIZE 4096

@@ -1,14 +1,13 @@
 /* Counts of the mesh in the training views; their sums have no order. */
 #include "surface/extract/extract_checks.h"
 
-#include "scene/scene.h"
 #include "surface/extract/extract_drawn.h"
 #include "surface/extract/free_space.h"
 
-#include <stdlib.h>
+#include <math.h>
 
 #define MOST_PIXELS 2.5e5
-#define TOLERANCE 0.02f /* of a trusted depth */
+#define BEHIND 0.05f /* of the free depth, the least around: so far behind it the mesh is another surface */
 
 typedef struct counts {
     uint64_t n_covered, n_back, n_trusted, n_violated, n_missing, n_sky_pixels, n_sky_covered;
@@ -16,27 +15,23 @@ typedef struct counts {
 
 typedef struct checker {
     const splat_extraction *e;
-    const splat_sighting *sightings;
-    const size_t *starts; /* [views + 1] of each view's sightings */
     counts counts[SPLAT_DRAWN_WORKERS];
 } checker;
 
-/* Violated or missing only if all of the 3 x 3 pixels are: at an outline the pixels of two sizes differ. */
-static void check_sighting(const splat_sighting *s, const splat_drawn_view *d, counts *sum)
+/* A pixel of which the view knows how far the space is free. */
+static void check_pixel(const splat_drawn_view *d, size_t i, const splat_free_view *seen, uint16_t code, counts *sum)
 {
-    const splat_camera *camera = &d->camera;
-    int x = (int)(s->x * (float)camera->width), y = (int)(s->y * (float)camera->height), n_before = 0, n_behind = 0;
-    if (x < 1 || y < 1 || x + 1 >= camera->width || y + 1 >= camera->height) return;
-    for (int dy = -1; dy < 2; dy++)
-        for (int dx = -1; dx < 2; dx++) {
-            size_t pixel = (size_t)(y + dy) * (size_t)camera->width + (size_t)(x + dx);
-            bool is_there = d->faces[pixel] != 0;
-            n_before += is_there && d->depth[pixel] < (1 - TOLERANCE) * s->depth;
-            n_behind += !is_there || d->depth[pixel] > (1 + TOLERANCE) * s->depth;
-        }
-    sum->n_trusted++;
-    sum->n_violated += n_before == 9;
-    sum->n_missing += n_behind == 9;
+    const bool is_there = d->faces[i] != 0;
+    const float free_depth = splat_free_depth(code), z = is_there ? d->depth[i] : free_depth;
+    const float error = splat_free_error(seen, z, SPLAT_FREE_TOLERANCE);
+    if (code == SPLAT_FREE_SKY) {
+        sum->n_sky_pixels++;
+        sum->n_sky_covered += is_there;
+    } else if (splat_free_is_open(code)) {
+        sum->n_trusted++;
+        sum->n_violated += z < (1 - error) * free_depth;
+        sum->n_missing += !is_there || z > (1 + fmaxf(error, BEHIND)) * free_depth;
+    }
 }
 
 static void check_view(void *user, const splat_drawn_view *d)
@@ -46,16 +41,10 @@ static void check_view(void *user, const splat_drawn_view *d)
     counts *sum = &c->counts[d->worker];
     for (size_t i = 0; i < splat_camera_pixels(&d->camera); i++) {
         if (d->kept && !d->kept[i]) continue;
-        if (seen) {
-            bool is_sky = seen->codes[splat_free_pixel(seen, &d->camera, i)] == SPLAT_FREE_SKY;
-            sum->n_sky_pixels += is_sky;
-            sum->n_sky_covered += is_sky && d->faces[i];
-        }
-        if (!d->faces[i]) continue;
-        sum->n_covered++;
-        sum->n_back += !d->front[i];
+        if (seen) check_pixel(d, i, seen, seen->codes[splat_free_pixel(seen, &d->camera, i)], sum);
+        sum->n_covered += d->faces[i] != 0;
+        sum->n_back += d->faces[i] && !d->front[i];
     }
-    for (size_t i = c->starts[d->number]; i < c->starts[d->number + 1]; i++) check_sighting(&c->sightings[i], d, sum);
 }
 
 static void add_counts(const counts *sum, splat_mesh_extract_info *info)
@@ -69,22 +58,14 @@ static void add_counts(const counts *sum, splat_mesh_extract_info *info)
     info->n_sky_covered += sum->n_sky_covered;
 }
 
-splat_status splat_extract_check(const splat_extraction *e, const splat_surface_points *points, const splat_mesh *mesh,
-                                 splat_mesh_extract_info *info, splat_error *error)
+splat_status splat_extract_check(const splat_extraction *e, const splat_mesh *mesh, splat_mesh_extract_info *info,
+                                 splat_error *error)
 {
-    const size_t n_views = e->scene->dataset.n_train, n = points ? points->n_sightings : 0;
-    size_t *starts = malloc((n_views + 1) * sizeof *starts), at = 0;
-    info->n_covered = info->n_back = info->n_trusted = info->n_violated = info->n_missing = 0;
-    info->n_sky_pixels = info->n_sky_covered = 0;
-    if (!starts) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to check a mesh");
-    for (size_t v = 0; v <= n_views; v++) {
-        while (at < n && points->sightings[at].view < v) at++;
-        starts[v] = at;
-    }
-    checker c = {.e = e, .sightings = points ? points->sightings : NULL, .starts = starts};
-    splat_status status = splat_surface_go_on(e->options, "checking", 0, error);
-    if (status == SPLAT_OK) status = splat_extract_draw(e, mesh, false, MOST_PIXELS, check_view, &c, error);
-    for (int k = 0; k < SPLAT_DRAWN_WORKERS && status == SPLAT_OK; k++) add_counts(&c.counts[k], info);
-    free(starts);
-    return status;
+    checker c = {.e = e};
+    info->n_covered = info->n_back = info->n_sky_pixels = info->n_sky_covered = 0;
+    info->n_trusted = info->n_violated = info->n_missing = 0;
+    SPLAT_TRY(splat_surface_go_on(e->options, "checking", 0, error));
+    SPLAT_TRY(splat_extract_draw(e, mesh, false, MOST_PIXELS, check_view, &c, error));
+    for (int k = 0; k < SPLAT_DRAWN_WORKERS; k++) add_counts(&c.counts[k], info);
+    return SPLAT_OK;
 }

@@ -25,7 +25,6 @@
 #define PIXEL_ERROR 0.5f /* of a disparity */
 #define MOST_ERROR 0.03f /* of a depth, part of it */
 #define ALONE 0.5f       /* views that a pixel counts for with which no other agrees */
-#define SIGHTINGS 4096u  /* of a view, about, to check the mesh with */
 
 /* Pixels by what became of them. */
 typedef struct tally {
@@ -163,30 +162,6 @@ static splat_status find_smallest(const judge *j, size_t n_pixels, double *small
     return SPLAT_OK;
 }
 
-/* Keeps some of the n samples of a view; there is room for PIECE / step + 1. */
-static void keep_sightings(const judge *j, size_t view, size_t n, size_t step, splat_surface_points *points)
-{
-    const splat_view_map *map = &j->maps->views[view];
-    for (size_t i = 0; i < n; i += step) {
-        float image[3];
-        if (!j->valid[i] || !splat_camera_project(&map->camera, j->samples[i].position, image)) continue;
-        points->sightings[points->n_sightings++] =
-            (splat_sighting){map->number, image[0] / (float)map->camera.width, image[1] / (float)map->camera.height,
-                             image[2]};
-    }
-}
-
-/* Room for the sightings of all views: each piece of a view gives one more than its part. */
-static splat_status make_sightings(const judge *j, splat_surface_points *points, splat_error *error)
-{
-    size_t n = 0;
-    for (size_t v = 0; v < j->maps->n; v++)
-        n += 2 * SIGHTINGS + splat_camera_pixels(&j->maps->views[v].camera) / PIECE + 1;
-    points->sightings = malloc(n * sizeof *points->sightings);
-    points->n_sightings = 0;
-    return points->sightings ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to compare views");
-}
-
 /* Marks the pixels of all views. */
 static splat_status mark_all(judge *j, splat_backend *backend, splat_error *error)
 {
@@ -206,18 +181,15 @@ static splat_status mark_all(judge *j, splat_backend *backend, splat_error *erro
     return status;
 }
 
-static splat_status judge_all(judge *j, splat_surface_points *points, splat_error *error)
+static splat_status judge_all(judge *j, splat_error *error)
 {
-    SPLAT_TRY(make_sightings(j, points, error));
     for (size_t v = 0; v < j->maps->n; v++) {
         const size_t n_pixels = splat_camera_pixels(&j->maps->views[v].camera), phase = v % j->step;
-        const size_t sighting_step = count_pixels(j->maps, v, phase, j->step) / SIGHTINGS + 1;
         const double part = 0.5 + 0.5 * (double)v / (double)j->maps->n;
         SPLAT_TRY(splat_surface_go_on(j->options, "comparing views", part, error));
         for (size_t first = 0, n, n_asked; first < n_pixels; first += n) {
             n = n_pixels - first < PIECE * j->step ? n_pixels - first : PIECE * j->step;
             SPLAT_TRY(judge_pixels(j, v, first, n, phase, &n_asked, error));
-            keep_sightings(j, v, n_asked, sighting_step, points);
             SPLAT_TRY(splat_point_cells_add(j->cells, j->samples, j->valid, n_asked, error));
         }
     }
@@ -244,7 +216,7 @@ static splat_status collect(judge *j, size_t n_pixels, splat_surface_points *poi
     SPLAT_TRY(find_smallest(j, n_pixels, &smallest, error));
     SPLAT_TRY(splat_point_cells_init(&cells, smallest > 0 ? smallest : 1, points->capacity, j->threads, error));
     j->cells = &cells;
-    splat_status status = judge_all(j, points, error);
+    splat_status status = judge_all(j, error);
     splat_point_cells_drop_replaced(&cells);
     if (status == SPLAT_OK) splat_point_cells_collect(&cells, points);
     *cell = cells.side;

@@ -27,7 +27,6 @@ void splat_surface_points_free(splat_surface_points *points)
     free(points->colors);
     free(points->weights);
     free(points->sizes);
-    free(points->sightings);
     memset(points, 0, sizeof *points);
 }
 

@@ -4,12 +4,6 @@
 
 #include "splatsmith/mesh.h"
 
-/* A pixel of a training view whose depth other views confirm. */
-typedef struct splat_sighting {
-    uint32_t view;     /* number among the training views */
-    float x, y, depth; /* x, y: parts of the picture's sides; depth along the camera's axis */
-} splat_sighting;
-
 /* Points on the surface with normals and colours. */
 typedef struct splat_surface_points {
     size_t n, capacity;
@@ -17,8 +11,6 @@ typedef struct splat_surface_points {
     uint8_t *colors;            /* [n][4] */
     float *weights;             /* [n], above 0, how much each counts; NULL: all the same */
     float *sizes;               /* [n], above 0, scene units: how far apart points lie there; NULL: not known */
-    splat_sighting *sightings;  /* [n_sightings], by view; NULL: none */
-    size_t n_sightings;
 } splat_surface_points;
 
 #define SPLAT_SURFACE_POINT_BYTES 28u /* of host memory, without weights and sizes */
