@@ -15,7 +15,7 @@
 
 /* The pixels of a face in all views. */
 typedef struct face_sight {
-    uint32_t n_right, n_through, n_back, n_silent_back; /* pixels; the last: the view says nothing there */
+    uint32_t n_right, n_silent, n_through, n_back, n_silent_back; /* silent: the view says nothing of the place */
     uint32_t first_view; /* that looks through the face, + 1 */
     uint32_t is_shared;  /* 1: another one does as well */
 } face_sight;
@@ -45,13 +45,14 @@ static void count_through(face_sight *sight, uint32_t view)
 static void look_at_pixel(const free_look *look, const splat_drawn_view *d, size_t i, const splat_free_view *view)
 {
     const uint16_t code = view ? view->codes[splat_free_pixel(view, &d->camera, i)] : 0;
-    const float free_depth = splat_free_depth(code);
+    const float free_depth = splat_free_depth(code), z = d->depth[i];
+    const float error = view ? splat_free_error(view, z, SPLAT_FREE_TOLERANCE) : 0;
+    const bool is_at = fabsf(z - free_depth) <= error * free_depth && code != SPLAT_FREE_SKY;
     face_sight *sight = &look->sights[d->faces[i] - 1];
-    const float z = d->depth[i];
-    if (splat_free_is_open(code) && z < (1 - splat_free_error(view, z, SPLAT_FREE_TOLERANCE)) * free_depth)
+    if (splat_free_is_open(code) && z < (1 - error) * free_depth)
         count_through(sight, (uint32_t)d->number);
     else if (d->front[i] || !look->e->space->knows_surface)
-        count(&sight->n_right);
+        count(is_at || !look->e->space->knows_surface ? &sight->n_right : &sight->n_silent);
     else
         count(free_depth > 0 ? &sight->n_back : &sight->n_silent_back);
 }
@@ -65,11 +66,12 @@ static void look_at(void *user, const splat_drawn_view *d)
             look_at_pixel(look, d, i, view);
 }
 
-/* True if a face is wrong where it is seen. */
+/* True if a face is wrong where it is seen: where two views look through it silent pixels do not speak for it. */
 static bool is_wrong(const face_sight *s, bool knows_surface)
 {
-    uint32_t n_wrong = s->n_through + s->n_back + (s->n_right == 0 ? s->n_silent_back : 0);
-    return n_wrong >= LEAST_PIXELS && n_wrong > s->n_right && (knows_surface || s->is_shared);
+    const uint32_t n_wrong = s->n_through + s->n_back + (s->n_right == 0 ? s->n_silent_back : 0);
+    if (n_wrong < LEAST_PIXELS || n_wrong <= s->n_right) return false;
+    return s->is_shared || (knows_surface && n_wrong > s->n_right + s->n_silent);
 }
 
 /* Faces of a closed mesh go by pieces. Writes keep of every face. */
@@ -86,6 +88,7 @@ static splat_status judge_pieces(const free_look *look, uint8_t *keep, size_t *n
         face_sight *sum = &sums[pieces[i]];
         const face_sight *face = &look->sights[i];
         sum->n_right += face->n_right;
+        sum->n_silent += face->n_silent;
         sum->n_through += face->n_through;
         sum->n_back += face->n_back;
         sum->n_silent_back += face->n_silent_back;
