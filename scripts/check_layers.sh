@@ -56,7 +56,7 @@ law program/bench base math io scene model backend ops train report measure run
 law program/viewer base math io scene model backend ops mesh train
 law program/line base io mesh train measure bench
 law program/stage base io scene report line
-law program/pipeline base scene model measure line stage
+law program/pipeline base backend scene model measure line stage
 law program/cli base math io scene model mesh texture train distributed report measure run surface backend ops bench \
     capture sample viewer line stage pipeline
 

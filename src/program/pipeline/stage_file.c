@@ -1,5 +1,6 @@
 /* stage.json read, compared and replaced atomically. */
 #include "pipeline/stage_file.h"
+#include "backend/threads.h"
 #include "base/error.h"
 #include "pipeline/state.h"
 
@@ -124,9 +125,10 @@ static int checksum(int descriptor, size_t bytes, uLong *crc)
 {
     enum { PIECE = 16 << 20, MOST_THREADS = 8 };
     const size_t n = bytes / PIECE + 1;
+    const int threads = n > 1 ? splat_startable_threads(MOST_THREADS) : 1;
     uLong *parts = malloc(n * sizeof *parts);
     int reason = parts ? 0 : ENOMEM;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(MOST_THREADS) if (n > 1)
+#pragma omp parallel for schedule(dynamic, 1) num_threads(threads)
     for (size_t i = 0; i < (parts ? n : 0); i++) {
         const size_t begin = i * PIECE, most = bytes - begin;
         const int own = checksum_piece(descriptor, (off_t)begin, most < PIECE ? most : PIECE, &parts[i]);
