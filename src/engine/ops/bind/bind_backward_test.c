@@ -191,6 +191,15 @@ static void make_rotation_gradients(backward_scene *s, const bind_mesh *mesh)
     free(q);
 }
 
+/* The host's gradients become those of the op. */
+static void upload_gradients(const backward_scene *s, const bind_mesh *mesh)
+{
+    splat_backend *backend = s->scene.backend;
+    splat_backend_upload(backend, s->grad.means, s->host_means, 12 * (size_t)mesh->n, NULL);
+    splat_backend_upload(backend, s->grad.scales, s->host_scales, 12 * (size_t)mesh->n, NULL);
+    splat_backend_upload(backend, s->grad.rotations, s->host_rotations, 16 * (size_t)mesh->n, NULL);
+}
+
 static int backward_open(backward_scene *s, splat_backend *backend, const bind_mesh *mesh)
 {
     const size_t n = mesh->n;
@@ -293,22 +302,30 @@ static int compare_tensor(const float *got, const double *expected, size_t n, co
     return failures;
 }
 
-static int compare_all(backward_scene *s, const bind_mesh *mesh, float weight)
+/* The gradients of the last run against the reference's. *loss: the reference's consistency. */
+static int compare_gradients(backward_scene *s, const bind_mesh *mesh, double weight, double *loss)
 {
     int failures = 0;
-    double loss, expected_loss;
-    failures += backward_run(s, weight, false, &loss);
-    ref_bound_f64 expected = expected_of(s, mesh, (double)weight, &expected_loss);
+    ref_bound_f64 expected = expected_of(s, mesh, weight, loss);
     double *const values[] = {expected.vertices, expected.plane_scales, expected.plane_rotations};
     for (int t = 0; t < SPLAT_N_BOUND_TENSORS; t++) {
         float *got = copy_of(s, mesh, &s->gradients, t);
         failures += compare_tensor(got, values[t], floats_of(mesh, t), name_of(t));
         free(got);
     }
+    bind_reference_free_f64(&expected);
+    return failures;
+}
+
+static int compare_all(backward_scene *s, const bind_mesh *mesh, float weight)
+{
+    int failures = 0;
+    double loss, expected_loss;
+    failures += backward_run(s, weight, false, &loss);
+    failures += compare_gradients(s, mesh, (double)weight, &expected_loss);
     TEST_CHECK(failures, fabs(loss - expected_loss) <= 1e-5 * expected_loss, "consistency %.9g, not %.9g", loss,
                expected_loss);
     TEST_CHECK(failures, s->n_degenerate == 0, "%u are degenerate", s->n_degenerate);
-    bind_reference_free_f64(&expected);
     return failures;
 }
 
@@ -406,7 +423,7 @@ static int test_bad_gradients(splat_backend *backend)
     enum { PER_FACE = 4, N_BAD = 3 };
     static const size_t bad[N_BAD] = {5, 9, 40};
     int failures = 0;
-    double loss;
+    double loss, unused;
     bind_mesh mesh = bind_mesh_make(5, 4, PER_FACE, true, false, 91);
     backward_scene s;
     failures += backward_open(&s, backend, &mesh);
@@ -416,23 +433,13 @@ static int test_bad_gradients(splat_backend *backend)
             for (size_t r = 0; r < 3; r++) memset(rows[r], 0, (r == 2 ? 4 : 3) * sizeof(float));
             if (round == 0) rows[k][2] = k == 1 ? NAN : -INFINITY;
         }
-        splat_backend_upload(backend, s.grad.means, s.host_means, 12 * (size_t)mesh.n, NULL);
-        splat_backend_upload(backend, s.grad.scales, s.host_scales, 12 * (size_t)mesh.n, NULL);
-        splat_backend_upload(backend, s.grad.rotations, s.host_rotations, 16 * (size_t)mesh.n, NULL);
+        upload_gradients(&s, &mesh);
         if (round == 1) break;
         failures += backward_run(&s, 1, false, &loss);
         TEST_CHECK(failures, s.n_degenerate == N_BAD, "%u counted", s.n_degenerate);
     }
     /* against those rows as zeros; the first round's results are still there */
-    double unused;
-    ref_bound_f64 expected = expected_of(&s, &mesh, 1, &unused);
-    double *const values[] = {expected.vertices, expected.plane_scales, expected.plane_rotations};
-    for (int t = 0; t < SPLAT_N_BOUND_TENSORS; t++) {
-        float *got = copy_of(&s, &mesh, &s.gradients, t);
-        failures += compare_tensor(got, values[t], floats_of(&mesh, t), name_of(t));
-        free(got);
-    }
-    bind_reference_free_f64(&expected);
+    failures += compare_gradients(&s, &mesh, 1, &unused);
     backward_close(&s);
     bind_mesh_free(&mesh);
     return failures;
@@ -447,30 +454,21 @@ static int test_unseen(splat_backend *backend, int per_face)
     backward_scene s;
     failures += backward_open(&s, backend, &mesh);
     float *depth = malloc(mesh.n * sizeof *depth);
-    for (int round = 0; round < 2; round++)
+    for (int round = 0; round < 2; round++) {
         for (size_t i = 0; i < mesh.n; i++) {
-            depth[i] = i % 3 == 1 ? 0 : 2;
-            for (size_t k = 0; k < 4 && i % 3 == 1; k++) {
-                if (k < 3) s.host_means[3 * i + k] = s.host_scales[3 * i + k] = round ? 0 : NAN;
-                s.host_rotations[4 * i + k] = round ? 0 : NAN;
-            }
-            if (round == 1 || i + 1 < mesh.n) continue;
-            splat_backend_upload(backend, s.grad.means, s.host_means, 12 * (size_t)mesh.n, NULL);
-            splat_backend_upload(backend, s.grad.scales, s.host_scales, 12 * (size_t)mesh.n, NULL);
-            splat_backend_upload(backend, s.grad.rotations, s.host_rotations, 16 * (size_t)mesh.n, NULL);
+            const bool is_seen = i % 3 != 1;
+            depth[i] = is_seen ? 2 : 0;
+            for (size_t k = 0; k < 3 && !is_seen; k++)
+                s.host_means[3 * i + k] = s.host_scales[3 * i + k] = round ? 0 : NAN;
+            for (size_t k = 0; k < 4 && !is_seen; k++) s.host_rotations[4 * i + k] = round ? 0 : NAN;
         }
+        if (round == 0) upload_gradients(&s, &mesh);
+    }
     s.depth = bind_scene_upload(&s.scene, depth, mesh.n * sizeof *depth);
     failures += backward_run(&s, 1, false, &loss);
     TEST_CHECK(failures, s.n_degenerate == 0, "%u counted", s.n_degenerate);
-    ref_bound_f64 expected = expected_of(&s, &mesh, 1, &unused);
-    double *const values[] = {expected.vertices, expected.plane_scales, expected.plane_rotations};
-    for (int t = 0; t < SPLAT_N_BOUND_TENSORS; t++) {
-        float *got = copy_of(&s, &mesh, &s.gradients, t);
-        failures += compare_tensor(got, values[t], floats_of(&mesh, t), name_of(t));
-        free(got);
-    }
+    failures += compare_gradients(&s, &mesh, 1, &unused);
     free(depth);
-    bind_reference_free_f64(&expected);
     backward_close(&s);
     bind_mesh_free(&mesh);
     return failures;
