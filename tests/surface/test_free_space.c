@@ -271,6 +271,8 @@ static void faces_in_free_space_go(void **state)
             assert_true(left[0] == ball.n_faces);
             assert_true(n_left < 2 ? left[1] == rough.n_faces : left[1] * 4 < rough.n_faces);
         }
+        drop(&e, &ball, &thing, left);
+        assert_true(left[0] == ball.n_faces && left[1] == thing.n_faces);
         drop(&e, &ball, &inverse, left);
         print_message("seen from behind: %zu of %zu faces left\n", left[1], inverse.n_faces);
         assert_true(left[0] == ball.n_faces && left[1] * 4 < inverse.n_faces);

@@ -48,11 +48,12 @@ static void look_at_pixel(const free_look *look, const splat_drawn_view *d, size
     const float free_depth = splat_free_depth(code), z = d->depth[i];
     const float error = view ? splat_free_error(view, z, SPLAT_FREE_TOLERANCE) : 0;
     const bool is_at = fabsf(z - free_depth) <= error * free_depth && code != SPLAT_FREE_SKY;
+    const bool knows_surface = look->e->space->knows_surface;
     face_sight *sight = &look->sights[d->faces[i] - 1];
     if (splat_free_is_open(code) && z < (1 - error) * free_depth)
         count_through(sight, (uint32_t)d->number);
-    else if (d->front[i] || !look->e->space->knows_surface)
-        count(is_at || !look->e->space->knows_surface ? &sight->n_right : &sight->n_silent);
+    else if (d->front[i] || !knows_surface)
+        count(is_at || !knows_surface ? &sight->n_right : &sight->n_silent);
     else
         count(free_depth > 0 ? &sight->n_back : &sight->n_silent_back);
 }
