@@ -207,10 +207,12 @@ double splat_mesh_bvh_nearest(const splat_mesh_bvh *bvh, const double place[3], 
 
 /* ---------------------------------------------------------------- rays */
 
-/* The place at which a ray enters a box; INFINITY: not before `limit`. */
+/* The place at which a ray enters a box; INFINITY: not before `limit`. Leaves without primitives are boxes that reach
+ * from infinity to minus infinity, which rays would seem to cross. */
 static double enter_box(const float box[6], const double origin[3], const double inverse[3], double limit)
 {
     double enter = 0.0, leave = limit;
+    if (box[0] > box[3]) return INFINITY;
     for (int c = 0; c < 3; c++) {
         double a = ((double)box[c] - origin[c]) * inverse[c], b = ((double)box[3 + c] - origin[c]) * inverse[c];
         double near = a < b ? a : b, far = a < b ? b : a;
