@@ -416,6 +416,7 @@ class SampleScene(IntEnum):
     GLOSSY = 7
     WHEEL = 8
     TABLE = 9
+    PLACE = 10
 
 
 class SampleDistortion(IntEnum):

@@ -276,7 +276,7 @@ static void make_work(splat_sample_work *s, splat_sample_options *options)
     splat_sample_design_init(&s->parts, options->scene, options->seed);
     for (int i = 0; i < options->n_cameras; i++) {
         s->cameras[i] = (splat_sample_camera){.width = options->width, .height = options->height};
-        splat_sample_design_camera(options->scene, options->seed, i, options->n_cameras, &s->cameras[i]);
+        splat_sample_design_camera(&s->parts, options->scene, options->seed, i, options->n_cameras, &s->cameras[i]);
     }
 }
 

@@ -8,6 +8,7 @@
 #include "mesh/mesh_bvh.h"
 #include "sample/sample_designs.h"
 #include "sample/sample_light.h"
+#include "sample/sample_place.h"
 #include "sample/sample_scene.h"
 #include "scene_fixture.h"
 
@@ -146,7 +147,7 @@ static void test_rays(void **state)
             list.tree = (splat_tree){0};
             for (int i = 0; i < CAMERAS; i++) {
                 splat_sample_camera camera = {.width = 720, .height = 540};
-                splat_sample_design_camera(worlds[w].scene, seed, i, CAMERAS, &camera);
+                splat_sample_design_camera(&parts, worlds[w].scene, seed, i, CAMERAS, &camera);
                 for (uint64_t k = 0; k < RAYS; k++) {
                     splat_vec3 ray = direction_of(seed, RAYS * (uint64_t)i + k);
                     splat_parts_hit hit, other;
@@ -219,7 +220,7 @@ static void test_table(void **state)
     enum { MANY = 40 }; /* more than a table of 6 x 6 has room for */
     char names[MANY * 8] = "box.ply";
     for (int i = 1; i < MANY; i++) strcat(names, ",box.ply");
-    ASSERT_OK(splat_sample_things_open(names, 2, &things, &error));
+    ASSERT_OK(splat_sample_things_open(names, 0.9, 2, &things, &error));
     assert_int_equal(things.n, MANY);
     parts.things = &things;
     splat_sample_design_init(&parts, options.scene, 4);
@@ -248,7 +249,7 @@ static void test_table(void **state)
     splat_sample_things_free(&things);
     options.things = NULL;
     assert_int_equal(splat_sample_scene_write("none", &options, 1, &error), SPLAT_ERROR_ARGUMENT);
-    assert_non_null(strstr(error.message, "name their meshes"));
+    assert_non_null(strstr(error.message, "name their files"));
     options.things = "box.ply,absent.obj";
     assert_true(splat_sample_scene_write("none", &options, 1, &error) != SPLAT_OK);
     assert_non_null(strstr(error.file, "absent.obj"));
@@ -256,6 +257,58 @@ static void test_table(void **state)
     options.things = "box.ply";
     assert_int_equal(splat_sample_scene_write("none", &options, 1, &error), SPLAT_ERROR_ARGUMENT);
     assert_non_null(strstr(error.message, "table"));
+    assert_false(splat_path_exists("none"));
+}
+
+/* A box as a house: photographers stand outside and see the box. Nobody can take pictures of a floor whose front looks
+ * down. */
+static void test_place(void **state)
+{
+    (void)state;
+    splat_sample_options options = small_scene(SPLAT_SAMPLE_SCENE_PLACE, 2); /* a turned world */
+    splat_sample_things things;
+    splat_parts parts = {0};
+    splat_error error;
+    write_box("house.ply");
+    options.things = "house.ply";
+    fixture_sample("place_one", &options, 1);
+    fixture_sample("place_three", &options, 3);
+    assert_true(is_same_file("place_one", "place_three", "ground_truth.ply"));
+    assert_true(is_same_file("place_one", "place_three", "images/image_007.jpg"));
+    ASSERT_OK(splat_sample_things_open("house.ply", SPLAT_SAMPLE_PLACE_SIZE, 1, &things, &error));
+    parts.things = &things;
+    splat_sample_design_init(&parts, options.scene, options.seed);
+    const splat_part *house = &parts.items[0];
+    assert_int_equal(house->shape, SPLAT_PART_MESH);
+    for (int i = 0; i < options.n_cameras; i++) {
+        splat_sample_camera camera = {.width = 64, .height = 48};
+        int n_shown = 0;
+        assert_true(splat_sample_design_camera(&parts, options.scene, options.seed, i, options.n_cameras, &camera));
+        const splat_vec3 at = splat_part_to_local(house, splat_vec3_sub(camera.center, house->center));
+        assert_true(fabs(at.x) > 4 || fabs(at.z) > 2); /* the box stands on 8 x 4 */
+        assert_true(camera.center.y < -0.4 && camera.center.y > -2.5);
+        for (int p = 0; p < 64 * 48; p += 7) {
+            splat_parts_hit hit;
+            n_shown += splat_parts_trace(&parts, camera.center,
+                                         splat_sample_camera_ray(&camera, p % 64 + 0.5, p / 64 + 0.5), &hit) &&
+                       hit.part == 0;
+        }
+        assert_in_range(n_shown, 64 * 48 / 7 / 3, 64 * 48);
+    }
+    splat_parts_release(&parts);
+    splat_sample_things_free(&things);
+
+    splat_mesh mesh;
+    ASSERT_OK(splat_mesh_read("house.ply", &mesh, &error));
+    mesh.n_faces = 2; /* the lower side, which shows its back to all who stand on it */
+    ASSERT_OK(splat_mesh_write("floor.ply", &mesh, &error));
+    splat_mesh_free(&mesh);
+    options.things = "floor.ply";
+    assert_int_equal(splat_sample_scene_write("none", &options, 1, &error), SPLAT_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "fronts"));
+    options.things = "house.ply,house.ply";
+    assert_int_equal(splat_sample_scene_write("none", &options, 1, &error), SPLAT_ERROR_ARGUMENT);
+    assert_non_null(strstr(error.message, "one mesh"));
     assert_false(splat_path_exists("none"));
 }
 
@@ -267,6 +320,7 @@ int main(void)
         cmocka_unit_test(test_rays),
         cmocka_unit_test(test_sky),
         cmocka_unit_test(test_table),
+        cmocka_unit_test(test_place),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

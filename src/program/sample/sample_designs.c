@@ -5,6 +5,7 @@
 #include "sample/sample_glossy.h"
 #include "sample/sample_hall.h"
 #include "sample/sample_objects.h"
+#include "sample/sample_place.h"
 #include "sample/sample_room.h"
 #include "sample/sample_room2.h"
 #include "sample/sample_street.h"
@@ -13,7 +14,7 @@
 
 static const struct {
     void (*init)(splat_parts *parts, uint64_t seed);
-    void (*camera)(uint64_t seed, int index, int n, splat_sample_camera *camera);
+    void (*camera)(uint64_t seed, int index, int n, splat_sample_camera *camera); /* NULL: depends on the things */
 } designs[] = {
     [SPLAT_SAMPLE_SCENE_OBJECTS] = {splat_sample_objects_init, splat_sample_objects_camera},
     [SPLAT_SAMPLE_SCENE_ROOM] = {splat_sample_room_init, splat_sample_room_camera},
@@ -24,11 +25,19 @@ static const struct {
     [SPLAT_SAMPLE_SCENE_GLOSSY] = {splat_sample_glossy_init, splat_sample_glossy_camera},
     [SPLAT_SAMPLE_SCENE_WHEEL] = {splat_sample_wheel_init, splat_sample_wheel_camera},
     [SPLAT_SAMPLE_SCENE_TABLE] = {splat_sample_table_init, splat_sample_table_camera},
+    [SPLAT_SAMPLE_SCENE_PLACE] = {splat_sample_place_init, NULL},
 };
 
 bool splat_sample_is_photographic(splat_sample_scene scene)
 {
     return scene > SPLAT_SAMPLE_SCENE_ROOM;
+}
+
+double splat_sample_largest_thing(splat_sample_scene scene)
+{
+    return scene == SPLAT_SAMPLE_SCENE_TABLE   ? SPLAT_SAMPLE_TABLE_LARGEST
+           : scene == SPLAT_SAMPLE_SCENE_PLACE ? SPLAT_SAMPLE_PLACE_SIZE
+                                               : 0;
 }
 
 /* The last of seeds 0, 1, 2 turns and the middle one of 3, 4, 5: every sky meets both. */
@@ -46,12 +55,14 @@ void splat_sample_design_init(splat_parts *parts, splat_sample_scene scene, uint
     if (splat_sample_is_photographic(scene)) splat_parts_make_tree(parts);
 }
 
-void splat_sample_design_camera(splat_sample_scene scene, uint64_t seed, int index, int n,
+bool splat_sample_design_camera(const splat_parts *parts, splat_sample_scene scene, uint64_t seed, int index, int n,
                                 splat_sample_camera *camera)
 {
+    if (!designs[scene].camera) return splat_sample_place_camera(parts, seed, index, camera);
     double turn = turn_of(scene, seed);
     designs[scene].camera(seed, index, n, camera);
-    if (turn <= 0) return;
+    if (turn <= 0) return true;
     camera->center = splat_vec3_turn(camera->center, turn);
     for (int k = 0; k < 3; k++) camera->rows[k] = splat_vec3_turn(camera->rows[k], turn);
+    return true;
 }

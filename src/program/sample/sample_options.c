@@ -2,6 +2,7 @@
 #include "sample/sample_options.h"
 
 #include "io/option_text.h"
+#include "sample/sample_designs.h"
 
 #define SPLAT_ROW_SAMPLE_SCENE(type, name, field)                                                                      \
     SPLAT_ROW_CHOICE(type, name, field, splat_sample_scene, SPLAT_WORDS_SAMPLE_SCENE)
@@ -47,7 +48,8 @@ splat_status splat_sample_options_check(const splat_sample_options *o, splat_err
     if (o->scene && o->n_cameras < 3)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT, "n_cameras of the sample is %d; 3 to 999 are possible",
                           o->n_cameras);
-    if (o->things && o->things[0] && o->scene != SPLAT_SAMPLE_SCENE_TABLE)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "`things` stand on the scene table, and this sample is another");
+    if (o->things && o->things[0] && splat_sample_largest_thing(o->scene) == 0)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                          "`things` belong to the scenes table and place, and this sample is another");
     return SPLAT_OK;
 }

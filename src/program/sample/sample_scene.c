@@ -423,8 +423,11 @@ static void set_lens(splat_sample_work *s)
 static splat_status set_up(splat_sample_work *s, splat_error *error)
 {
     const splat_sample_options *options = s->options;
-    if (options->scene == SPLAT_SAMPLE_SCENE_TABLE)
-        SPLAT_TRY(splat_sample_things_open(options->things, s->threads, &s->things, error));
+    const double largest = splat_sample_largest_thing(options->scene);
+    if (largest > 0) SPLAT_TRY(splat_sample_things_open(options->things, largest, s->threads, &s->things, error));
+    if (options->scene == SPLAT_SAMPLE_SCENE_PLACE && s->things.n > 1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the scene place is one mesh, and `things` names %zu",
+                          s->things.n);
     s->parts.things = &s->things;
     if (options->scene)
         splat_sample_design_init(&s->parts, options->scene, options->seed);
@@ -433,10 +436,12 @@ static splat_status set_up(splat_sample_work *s, splat_error *error)
     for (int i = 0; i < options->n_cameras; i++) {
         splat_sample_camera *camera = &s->cameras[i];
         *camera = (splat_sample_camera){.width = options->width, .height = options->height};
-        if (options->scene)
-            splat_sample_design_camera(options->scene, options->seed, i, options->n_cameras, camera);
-        else
+        if (!options->scene)
             *camera = splat_sample_basic_camera(options, i);
+        else if (!splat_sample_design_camera(&s->parts, options->scene, options->seed, i, options->n_cameras, camera))
+            return splat_fail(error, SPLAT_ERROR_ARGUMENT,
+                              "picture %d of the sample finds no place to stand that shows enough of `things`: its "
+                              "up must be +y (.glb) or +z, and its faces must show their fronts", i);
     }
     set_lens(s);
     return s->parts.lacks_memory ? splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the world of the sample")

@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGEST 0.9 /* scene units: the longest side of the largest thing */
-
 static splat_vec3 vertex(const splat_mesh *mesh, size_t face, int corner)
 {
     const float *p = mesh->vertices + 3 * (size_t)mesh->faces[3 * face + (size_t)corner];
@@ -76,14 +74,15 @@ static splat_status read_thing(const char *path, splat_sample_thing *thing, spla
     return SPLAT_OK;
 }
 
-splat_status splat_sample_things_open(const char *paths, int threads, splat_sample_things *things, splat_error *error)
+splat_status splat_sample_things_open(const char *paths, double largest, int threads, splat_sample_things *things,
+                                      splat_error *error)
 {
     size_t most = 1;
     double longest = 0;
     *things = (splat_sample_things){0};
     if (!paths || !paths[0])
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
-                          "the scene table shows things of yours: name their meshes with `things`");
+                          "this scene shows meshes of yours: name their files with `things`");
     for (const char *p = paths; *p; p++) most += *p == ',';
     things->items = calloc(most, sizeof *things->items);
     char *names = strdup(paths), *rest = names;
@@ -97,7 +96,7 @@ splat_status splat_sample_things_open(const char *paths, int threads, splat_samp
     }
     free(names);
     for (size_t i = 0; i < things->n && status == SPLAT_OK; i++) {
-        place(&things->items[i], LARGEST / longest);
+        place(&things->items[i], largest / longest);
         status = prepare(&things->items[i], threads, error);
     }
     return status;

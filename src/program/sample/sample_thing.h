@@ -20,10 +20,11 @@ typedef struct splat_sample_things {
     size_t n;
 } splat_sample_things;
 
-/* Reads meshes from paths separated by commas (GLB: up is +y; OBJ, PLY: +z), and gives all one scale, the largest 0.9
- * along its longest side. Free them in any case. Errors: ARGUMENT (none named, a mesh without faces), those of reading,
- * MEMORY. */
-splat_status splat_sample_things_open(const char *paths, int threads, splat_sample_things *things, splat_error *error);
+/* Reads meshes from paths separated by commas (GLB: up is +y; OBJ, PLY: +z), and gives all one scale, the largest
+ * `largest` along its longest side. Free them in any case. Errors: ARGUMENT (none named, a mesh without faces), those
+ * of reading, MEMORY. */
+splat_status splat_sample_things_open(const char *paths, double largest, int threads, splat_sample_things *things,
+                                      splat_error *error);
 void splat_sample_things_free(splat_sample_things *things);
 
 /* In the thing's coordinates. The ray's first place t below `limit` on a face, from either side; INFINITY: none. */
