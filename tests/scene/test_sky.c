@@ -1,7 +1,9 @@
 /* The sky of photos: found by what directions share, whatever the exposure, and not where there is none. */
 #include "io/picture/image_write.h"
+#include "math/dome.h"
 #include "scene/scene.h"
 #include "scene/sky.h"
+#include "scene/sky_colors.h"
 #include "scene/sky_keep.h"
 #include "scene_fixture.h"
 #include "sky_fixture.h"
@@ -63,6 +65,59 @@ static void clouds_may_drift(void **state)
     check_found(SKY_DRIFT, 0, 0);
     check_found(SKY_DRIFT, 0.3, 0);
     assert_non_null(strstr(sky_log, "times as bright as what is below"));
+}
+
+/* Photos of 8 x 8 pixels of one level each, with gains, that look along z, and along x if so said. */
+static void find_colors(int n, const uint8_t *levels, const float *gains, const bool *looks_along_x, float *colors)
+{
+    enum { SIDE = 8 };
+    sky_photo photos[4] = {{.rgb = NULL}};
+    splat_sky_mask masks[4];
+    uint8_t pixels[4][3 * SIDE * SIDE], sky[SIDE * SIDE];
+    sky_finder f = {.n = (size_t)n, .photos = photos, .threads = 2};
+    bool is_found;
+    splat_error error;
+    memset(sky, 1, sizeof sky);
+    for (int i = 0; i < n; i++) {
+        splat_camera *camera = &photos[i].camera;
+        *camera = (splat_camera){.width = SIDE, .height = SIDE, .fx = 40, .fy = 40, .cx = 4, .cy = 4};
+        camera->rotation[looks_along_x[i] ? 1 : 0] = camera->rotation[looks_along_x[i] ? 5 : 4] = 1;
+        camera->rotation[looks_along_x[i] ? 6 : 8] = 1;
+        memset(pixels[i], levels[i], sizeof pixels[i]);
+        photos[i].rgb = pixels[i];
+        for (int k = 0; k < 3; k++) photos[i].gain[k] = gains[i];
+        masks[i] = (splat_sky_mask){SIDE, SIDE, sky};
+    }
+    ASSERT_OK(sky_colors_find(&f, masks, colors, &is_found, &error));
+    assert_true(is_found);
+}
+
+/* The colours along z and along x. */
+static void check_colors(int n, const uint8_t *levels, const float *gains, const bool *looks_along_x, float along_z,
+                         float along_x)
+{
+    float *colors = malloc(SPLAT_DOME_BYTES), got[2][3];
+    find_colors(n, levels, gains, looks_along_x, colors);
+    for (int i = 0; i < 2; i++) {
+        const float direction[3] = {i ? 1.0f : 0.0f, 0, i ? 0.0f : 1.0f};
+        const splat_dome_place place = splat_dome_place_of(direction);
+        splat_dome_color(colors, &place, got[i]);
+    }
+    print_message("along z %.3f, along x %.3f\n", (double)got[0][1], (double)got[1][1]);
+    assert_true(fabsf(got[0][1] - along_z) < 0.002f && fabsf(got[1][1] - along_x) < 0.002f);
+    free(colors);
+}
+
+/* Gains count if they bring photos closer to each other; what is saturated says only the least that a colour is. */
+static void colors_are_those_of_one_exposure(void **state)
+{
+    (void)state;
+    const bool z[3] = {false, false, false}, one_along_x[3] = {false, false, true};
+    check_colors(3, (uint8_t[]){77, 153, 230}, (float[]){0.5f, 1, 1.5f}, z, 0.602f, 0.602f);
+    check_colors(3, (uint8_t[]){153, 153, 153}, (float[]){0.5f, 1, 2}, z, 0.6f, 0.6f);
+    check_colors(3, (uint8_t[]){77, 153, 255}, (float[]){0.5f, 1, 2}, one_along_x, 0.602f, 0.602f);
+    check_colors(3, (uint8_t[]){77, 153, 255}, (float[]){0.5f, 1, 1.25f}, one_along_x, 0.602f, 0.8f);
+    check_colors(3, (uint8_t[]){255, 252, 255}, (float[]){1, 1, 1}, one_along_x, 0.994f, 1);
 }
 
 /* No gain makes the photos of one direction equal, and clouds have no plain rim. */
@@ -236,7 +291,7 @@ int main(void)
         cmocka_unit_test(walls_are_no_sky),           cmocka_unit_test(a_ceiling_is_no_sky),
         cmocka_unit_test(few_photos_say_nothing),     cmocka_unit_test(none_finds_none),
         cmocka_unit_test(threads_do_not_change_it),   cmocka_unit_test(masks_of_a_folder_are_read),
-        cmocka_unit_test(a_sky_is_handed_on),
+        cmocka_unit_test(a_sky_is_handed_on),         cmocka_unit_test(colors_are_those_of_one_exposure),
     };
     return cmocka_run_group_tests(tests, sky_begin, sky_end);
 }

@@ -4,6 +4,7 @@
 #include "splatsmith/scene.h"
 
 #include "base/select.h"
+#include "math/photo.h"
 #include "scene/dataset_depth_points.h"
 #include "scene/image_cache.h"
 #include "scene/scene.h"
@@ -21,7 +22,6 @@
 #define MOST_CELL_POINTS 100000 /* that hide others */
 #define HIDDEN 1.1          /* times the depth of the nearest point in the cell: a point behind may be hidden */
 #define DARKEST 10          /* levels: darker pixels are noise */
-#define BRIGHTEST 250       /* brighter pixels are cut off */
 #define LEAST_DEVIATION 0.03 /* stops of display values: less is not worth a gain */
 #define FEW_DEVIATION 0.8    /* over the number of photos: few that see the same tell their exposures badly */
 #define LEAST_ERRORS 3
@@ -52,7 +52,7 @@ static float brightness_at(const uint8_t *rgb, const splat_camera *camera, const
             sum += value;
             most = value > most ? value : most;
         }
-    return most >= BRIGHTEST || sum < 27 * DARKEST ? NAN : log2f((float)sum / 27);
+    return most >= SPLAT_PHOTO_SATURATED || sum < 27 * DARKEST ? NAN : log2f((float)sum / 27);
 }
 
 /* The cell of a place of the picture; false: it lies outside. */

@@ -3,6 +3,7 @@
 
 #include "math/camera.h"
 #include "math/dome.h"
+#include "math/photo.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,12 +13,17 @@
 #define N_COARSE (SPLAT_DOME_NODES / COARSE / COARSE)
 #define SOFTENING 0.01f /* squared distance of directions below which nearer ones weigh no more */
 
-/* A sum of colours and their number. */
+/* Values of a channel, divided by the gain of their photo. What is saturated says only the least that a value is. */
+typedef struct channel_sum {
+    double values, squares, n, least, n_least;
+} channel_sum;
+
 typedef struct color_sum {
-    double rgb[3], n;
+    channel_sum channels[3];
 } color_sum;
 
-static void add_photo(const sky_photo *photo, const splat_sky_mask *mask, const splat_dome *ball, color_sum *sums)
+static void add_photo(const sky_photo *photo, const splat_sky_mask *mask, const splat_dome *ball, bool has_gains,
+                      color_sum *sums)
 {
     const splat_camera *c = &photo->camera;
     for (size_t y = 0; y < (size_t)c->height && mask->pixels; y++)
@@ -29,33 +35,103 @@ static void add_photo(const sky_photo *photo, const splat_sky_mask *mask, const 
             const int nearest = 2 * (place.down > 0.5f) + (place.right > 0.5f);
             color_sum *sum = &sums[splat_dome_node(place.first, nearest)];
             const uint8_t *rgb = photo->rgb + 3 * (y * (size_t)c->width + x);
-            for (int k = 0; k < 3; k++) sum->rgb[k] += rgb[k] / (255.0 * (double)photo->gain[k]);
-            sum->n++;
+            for (int k = 0; k < 3; k++) {
+                channel_sum *channel = &sum->channels[k];
+                const double value = rgb[k] / (255.0 * (has_gains ? (double)photo->gain[k] : 1));
+                channel->least += rgb[k] >= SPLAT_PHOTO_SATURATED ? value : 0;
+                channel->n_least += rgb[k] >= SPLAT_PHOTO_SATURATED;
+                if (rgb[k] >= SPLAT_PHOTO_SATURATED) continue;
+                channel->values += value;
+                channel->squares += value * value;
+                channel->n++;
+            }
         }
 }
 
-/* Means of squares of nodes that have any, and the unit directions of their middles. */
-static size_t gather(const color_sum *sums, float (*colors)[3], float (*directions)[3])
+static void add_sum(const color_sum *from, color_sum *to)
 {
-    size_t n = 0;
-    for (size_t square = 0; square < N_COARSE; square++) {
-        const size_t side = SPLAT_DOME_SIDE / COARSE, face = square / side / side;
-        const size_t row = square / side % side * COARSE, column = square % side * COARSE;
-        double rgb[3] = {0}, d[3] = {0}, count = 0;
-        for (size_t k = 0; k < COARSE * COARSE; k++) {
-            const size_t node = (face * SPLAT_DOME_SIDE + row + k / COARSE) * SPLAT_DOME_SIDE + column + k % COARSE;
-            float own[3];
-            splat_dome_node_direction(node, own);
-            for (int c = 0; c < 3; c++) {
-                rgb[c] += sums[node].rgb[c];
-                d[c] += sums[node].n * (double)own[c];
-            }
-            count += sums[node].n;
+    for (int k = 0; k < 3; k++) {
+        const channel_sum *a = &from->channels[k];
+        channel_sum *b = &to->channels[k];
+        b->values += a->values;
+        b->squares += a->squares;
+        b->n += a->n;
+        b->least += a->least;
+        b->n_least += a->n_least;
+    }
+}
+
+static bool has_values(const color_sum *sum)
+{
+    return sum->channels[0].n > 0 && sum->channels[1].n > 0 && sum->channels[2].n > 0;
+}
+
+static bool has_any(const color_sum *sum)
+{
+    return sum->channels[0].n + sum->channels[0].n_least > 0;
+}
+
+/* The mean, or `other` without one, and no less than what is saturated says. */
+static float value_of(const channel_sum *sum, float other)
+{
+    const float value = sum->n > 0 ? (float)(sum->values / sum->n) : other;
+    return sum->n_least > 0 ? fmaxf(value, (float)(sum->least / sum->n_least)) : value;
+}
+
+/* The square of nodes that a node lies in. */
+static size_t square_of(size_t node)
+{
+    const size_t side = SPLAT_DOME_SIDE / COARSE, line = node / SPLAT_DOME_SIDE; /* of all faces */
+    return line / COARSE * side + node % SPLAT_DOME_SIDE / COARSE;
+}
+
+/* Adds all photos; returns how much the colours of one square differ, as the variance's part of the mean square. */
+static double add_photos(const sky_finder *f, const splat_sky_mask *masks, bool has_gains, color_sum *sums,
+                         color_sum *squares)
+{
+    splat_dome ball = {.radius = (float)f->radius};
+    double all = 0, between = 0;
+    for (int k = 0; k < 3; k++) ball.center[k] = (float)f->center[k];
+    memset(sums, 0, SPLAT_DOME_NODES * sizeof *sums);
+    memset(squares, 0, N_COARSE * sizeof *squares);
+    for (size_t v = 0; v < f->n; v++) add_photo(&f->photos[v], &masks[v], &ball, has_gains, sums);
+    for (size_t i = 0; i < SPLAT_DOME_NODES; i++) add_sum(&sums[i], &squares[square_of(i)]);
+    for (size_t i = 0; i < N_COARSE; i++)
+        for (int k = 0; k < 3; k++) {
+            const channel_sum *sum = &squares[i].channels[k];
+            all += sum->squares;
+            between += sum->n > 0 ? sum->values * sum->values / sum->n : 0;
         }
-        if (!(count > 0)) continue;
+    return all > 0 ? (all - between) / all : 0;
+}
+
+/* With gains, if photos differ less with them: gains that no fit has confirmed can be wrong by a factor of two. */
+static void add_by_best_gains(const sky_finder *f, const splat_sky_mask *masks, color_sum *sums, color_sum *squares)
+{
+    const double with = add_photos(f, masks, true, sums, squares);
+    if (!(f->fit > 0) && add_photos(f, masks, false, sums, squares) > with) add_photos(f, masks, true, sums, squares);
+}
+
+/* The colours of squares of nodes that have any, and the unit directions of their middles. Squares of which a channel
+ * is saturated everywhere count only if all are such. */
+static size_t gather(const color_sum *squares, float (*colors)[3], float (*directions)[3])
+{
+    const size_t side = SPLAT_DOME_SIDE / COARSE;
+    size_t n = 0;
+    bool is_any = true;
+    for (size_t i = 0; i < N_COARSE; i++) is_any = is_any && !has_values(&squares[i]);
+    for (size_t i = 0; i < N_COARSE; i++) {
+        double d[3] = {0};
+        if (!(is_any ? has_any(&squares[i]) : has_values(&squares[i]))) continue;
+        for (size_t k = 0; k < COARSE * COARSE; k++) {
+            const size_t line = i / side * COARSE + k / COARSE, column = i % side * COARSE + k % COARSE;
+            float own[3];
+            splat_dome_node_direction(line * SPLAT_DOME_SIDE + column, own);
+            for (int c = 0; c < 3; c++) d[c] += (double)own[c];
+        }
         const double length = sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]);
         for (int c = 0; c < 3; c++) {
-            colors[n][c] = (float)(rgb[c] / count);
+            colors[n][c] = value_of(&squares[i].channels[c], 0);
             directions[n][c] = (float)(d[c] / length);
         }
         n++;
@@ -84,25 +160,24 @@ static void fill(const sky_finder *f, const color_sum *sums, size_t n, float (*c
 {
 #pragma omp parallel for num_threads(f->threads) schedule(static)
     for (size_t node = 0; node < SPLAT_DOME_NODES; node++) {
-        interpolate(node, n, known, directions, colors + 3 * node);
-        for (int k = 0; k < 3 && sums[node].n > 0; k++)
-            colors[3 * node + (size_t)k] = (float)(sums[node].rgb[k] / sums[node].n);
+        float *color = colors + 3 * node;
+        interpolate(node, n, known, directions, color);
+        for (int k = 0; k < 3; k++) color[k] = value_of(&sums[node].channels[k], color[k]);
     }
 }
 
 splat_status sky_colors_find(const sky_finder *f, const splat_sky_mask *masks, float *colors, bool *is_found,
                              splat_error *error)
 {
-    splat_dome ball = {.radius = (float)f->radius};
-    color_sum *sums = calloc(SPLAT_DOME_NODES, sizeof *sums);
+    color_sum *sums = malloc((SPLAT_DOME_NODES + N_COARSE) * sizeof *sums);
     float (*known)[3] = malloc(N_COARSE * sizeof *known), (*directions)[3] = malloc(N_COARSE * sizeof *directions);
     splat_status status = sums && known && directions
                               ? SPLAT_OK
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the colours of the sky");
-    for (int k = 0; k < 3; k++) ball.center[k] = (float)f->center[k];
     if (status == SPLAT_OK) {
-        for (size_t v = 0; v < f->n; v++) add_photo(&f->photos[v], &masks[v], &ball, sums);
-        const size_t n = gather(sums, known, directions);
+        color_sum *squares = sums + SPLAT_DOME_NODES;
+        add_by_best_gains(f, masks, sums, squares);
+        const size_t n = gather(squares, known, directions);
         *is_found = n > 0;
         if (n) fill(f, sums, n, known, directions, colors);
     }

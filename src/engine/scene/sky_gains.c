@@ -2,6 +2,7 @@
 #include "scene/sky_gains.h"
 
 #include "base/select.h"
+#include "math/photo.h"
 #include "scene/dataset_depth_points.h"
 #include "scene/sky_bins.h"
 
@@ -10,7 +11,6 @@
 
 #define MOST_POINTS 4000
 #define DARKEST 10.0f    /* levels: darker ones are noise */
-#define BRIGHTEST 250.0f /* brighter ones are cut off */
 #define SLOTS 512        /* of a histogram of ratios, from -RANGE to RANGE */
 #define RANGE 2.0f       /* stops */
 #define WIDTH 4          /* slots of a mode, 0.03 stops */
@@ -33,7 +33,7 @@ typedef struct ratios {
 
 static float log_of(float level)
 {
-    return level >= DARKEST && level < BRIGHTEST ? log2f(level) : NAN;
+    return level >= DARKEST && level < SPLAT_PHOTO_SATURATED ? log2f(level) : NAN;
 }
 
 static void look(const sky_finder *f, const ratios *r, const sky_photo *photo, const sky_vote *votes, size_t channel,
