@@ -19,9 +19,8 @@
  * by, and a photo of twice the gain shall not count twice as much for it. The gains' own gradients have no weight.
  *
  * By m, the mean of v but for its clamp, vignetting makes no picture darker: how bright the pictures are is e's alone.
- * Where the photo is saturated (y >= 254/255) and z > y it cannot say more: there z is y, and no gradient passes. */
+ * Where the photo is saturated (math/photo.h) and z > y it cannot say more: there z is y, and no gradient passes. */
 #define SPLAT_EXPOSURE_ROW 3
-#define SPLAT_EXPOSURE_SATURATED 254 /* photo values from here on are saturated */
 #define SPLAT_EXPOSURE_LEAST_MEAN 0.0625f
 
 /* At most one of photo_u8 and photo_f32 is given; without either nothing is saturated. */
@@ -37,14 +36,18 @@ struct splat_exposure_args {
 };
 
 /* Sums of each row of pixels, in its order, in double: sum of g z of the three channels, then of
- * [0 < 1 + .. <= 1] r^(2j) sum_c g_c gain_c/m x_c - R_j/m sum_c g_c z_c for j = 1, 2, 3. At 1, where training begins, a
- * clamped vignetting still has its gradient, or it would never leave it; where m is 1/16 its own is 0. */
+ * [0 < 1 + .. <= 1] r^(2j) sum_c g_c gain_c/m x_c - R_j/m sum_c g_c z_c for j = 1, 2, 3, where g is dL/dz times the
+ * part of the pixel that is no sky. A sky is as bright as all else together and often saturated, its colours follow
+ * slowly, and few photos show the same part of it, so gains would follow the sky; the world tells them
+ * (docs/lab/capture.md). At 1, where training begins, a clamped vignetting still has its gradient, or it would never
+ * leave it; where m is 1/16 its own is 0. */
 #define SPLAT_EXPOSURE_SUMS 6
 
 struct splat_exposure_backward_args {
     struct splat_exposure_args forward;
-    float *grad;  /* [3][height][width]: dL/dz, overwritten by 2^-e dL/dx */
-    double *sums; /* device, [height][SPLAT_EXPOSURE_SUMS] */
+    float *grad;      /* [3][height][width]: dL/dz, overwritten by 2^-e dL/dx */
+    const float *sky; /* [height][width] the part of a pixel that shows sky; NULL: none does */
+    double *sums;     /* device, [height][SPLAT_EXPOSURE_SUMS] */
     const splat_frame *frame; /* the view: after one that overflowed or was not finite a device makes the sums 0; NULL:
                                  none */
 };

@@ -54,13 +54,14 @@ static void pixel_backward(const struct splat_exposure_backward_args *args, cons
 {
     float r2 = radius2_at(&args->forward, pixel, inverse), falloff = splat_exposure_falloff(g, r2);
     float v = splat_exposure_clamped(falloff), by_falloff = 0.0f, by_scale = 0.0f;
+    const float world = args->sky ? 1.0f - args->sky[pixel] : 1.0f;
     for (size_t c = 0; c < 3; c++) {
         float scale = g->gain[c] * v, x = args->forward.image[c * n + pixel], z = scale * x;
         float gradient = args->grad[c * n + pixel];
         if (splat_exposure_is_beyond(photo_at(&args->forward, n, pixel, c), z)) gradient = 0.0f;
-        sums[c] += (double)(gradient * z);
-        by_scale += gradient * z;
-        by_falloff += gradient * g->gain[c] * x;
+        sums[c] += (double)(world * gradient * z);
+        by_scale += world * gradient * z;
+        by_falloff += world * gradient * g->gain[c] * x;
         args->grad[c * n + pixel] = gradient * scale * g->weight;
     }
     if (!(falloff > 0.0f && falloff <= 1.0f)) by_falloff = 0.0f;

@@ -14,7 +14,7 @@ struct exposure_parameters {
     float cx, cy, inverse_side2, moments[3];
     const float *photo_row, *camera_row, *image;
     const uint8_t *photo_u8;
-    const float *photo_f32;
+    const float *photo_f32, *sky;
     float *exposed, *grad;
     double *sums;
     const splat_cuda_view_state *state;
@@ -72,14 +72,15 @@ __global__ void __launch_bounds__(EXPOSURE_THREADS)
         float r2 = splat_exposure_radius2(x, row, P.cx, P.cy, P.inverse_side2);
         float falloff = splat_exposure_falloff(&g, r2), v = splat_exposure_clamped(falloff);
         float by_falloff = 0.0f, by_scale = 0.0f;
+        const float world = P.sky ? 1.0f - P.sky[pixel] : 1.0f;
 #pragma unroll
         for (int c = 0; c < 3; c++) {
             size_t at = (size_t)c * P.n + pixel;
             float scale = g.gain[c] * v, colour = P.image[at], z = scale * colour, gradient = P.grad[at];
             if (splat_exposure_is_beyond(photo_at<BYTES>(P, pixel, c), z)) gradient = 0.0f;
-            sums[c] += (double)(gradient * z);
-            by_scale += gradient * z;
-            by_falloff += gradient * g.gain[c] * colour;
+            sums[c] += (double)(world * gradient * z);
+            by_scale += world * gradient * z;
+            by_falloff += world * gradient * g.gain[c] * colour;
             P.grad[at] = gradient * scale * g.weight;
         }
         if (!(falloff > 0.0f && falloff <= 1.0f)) by_falloff = 0.0f;
@@ -161,6 +162,7 @@ extern "C" splat_status splat_exposure_backward_cuda(splat_backend *backend,
     exposure_parameters P;
     SPLAT_TRY(parameters_of(&args->forward, &P, error));
     P.grad = args->grad;
+    P.sky = args->sky;
     P.sums = args->sums;
     P.state = args->frame ? splat_cuda_state_of(args->frame) : NULL;
     const unsigned n_rows = (unsigned)args->forward.height;

@@ -3,6 +3,7 @@
 #define SPLAT_OPS_EXPOSURE_MATH_H
 
 #include "math/inline.h"
+#include "math/photo.h"
 #include "ops/exposure/exposure.h"
 #include "ops/adam/adam.h"
 
@@ -70,7 +71,7 @@ SPLAT_MATH_INLINE float splat_exposure_clamped(float falloff)
 
 SPLAT_MATH_INLINE int splat_exposure_is_beyond(float photo, float z)
 {
-    return photo >= SPLAT_EXPOSURE_SATURATED / 255.0f && z > photo;
+    return photo >= SPLAT_PHOTO_SATURATED / 255.0f && z > photo;
 }
 
 /* ---------------------------------------------------------------- the step */

@@ -15,6 +15,7 @@ typedef struct exposure_case {
     size_t n; /* 3 width height */
     float center[2], photo_row[3], camera_row[3];
     float *image, *photo, *grad;
+    float *sky;     /* NULL: none */
     uint8_t *bytes; /* NULL: the photo is only in float */
 } exposure_case;
 
@@ -47,7 +48,17 @@ static exposure_case case_make(int width, int height, bool in_bytes, int vignett
 
 static void case_free(exposure_case *c)
 {
-    free(c->image), free(c->photo), free(c->grad), free(c->bytes);
+    free(c->image), free(c->photo), free(c->grad), free(c->sky), free(c->bytes);
+}
+
+/* Sky in a part of each pixel, in some pixels all or nothing. */
+static void case_add_sky(exposure_case *c)
+{
+    c->sky = malloc(c->n / 3 * sizeof(float));
+    for (size_t i = 0; i < c->n / 3; i++) {
+        const float u = 1.4f * splat_uniform(splat_random(9, SPLAT_STREAM_TEST, 3, i).x[0]) - 0.2f;
+        c->sky[i] = u < 0 ? 0 : u > 1 ? 1 : u;
+    }
 }
 
 /* Host results. */
@@ -64,7 +75,7 @@ static exposure_output run(splat_backend *backend, const exposure_case *c, int *
                            .n_rows = (size_t)c->height};
     size_t sums_bytes = splat_exposure_sums_bytes(out.n_rows);
     out.row_sums = malloc(sums_bytes);
-    splat_block blocks[8] = {{0}};
+    splat_block blocks[9] = {{0}};
     splat_error error = {0};
     struct splat_exposure_backward_args args = {.forward = {.width = c->width, .height = c->height,
                                                             .cx = c->center[0], .cy = c->center[1]}};
@@ -76,6 +87,7 @@ static exposure_output run(splat_backend *backend, const exposure_case *c, int *
     args.forward.exposed = test_upload(backend, &blocks[4], NULL, bytes);
     args.grad = test_upload(backend, &blocks[5], c->grad, bytes);
     args.sums = test_upload(backend, &blocks[6], NULL, sums_bytes);
+    if (c->sky) args.sky = test_upload(backend, &blocks[7], c->sky, bytes / 3);
     TEST_CHECK(*failures, splat_op_exposure(backend, &args.forward, &error) == SPLAT_OK, "%s", error.message);
     TEST_CHECK(*failures, splat_op_exposure_backward(backend, &args, &error) == SPLAT_OK, "%s", error.message);
     test_download(backend, out.exposed, args.forward.exposed, bytes);
@@ -83,7 +95,7 @@ static exposure_output run(splat_backend *backend, const exposure_case *c, int *
     test_download(backend, out.row_sums, args.sums, sums_bytes);
     for (size_t y = 0; y < out.n_rows; y++)
         for (size_t k = 0; k < SPLAT_EXPOSURE_SUMS; k++) out.sums[k] += out.row_sums[SPLAT_EXPOSURE_SUMS * y + k];
-    for (int i = 0; i < 8; i++) splat_block_free(backend, &blocks[i]);
+    for (int i = 0; i < 9; i++) splat_block_free(backend, &blocks[i]);
     return out;
 }
 
@@ -101,13 +113,14 @@ static double *doubles_of(const float *values, size_t n)
 
 /* A picture in double, as the reference wants it. */
 typedef struct doubles {
-    double center[2], photo_row[3], camera_row[3], *image, *photo, *grad, *out;
+    double center[2], photo_row[3], camera_row[3], *image, *photo, *grad, *sky, *out;
 } doubles;
 
 static doubles doubles_make(const exposure_case *c)
 {
     doubles d = {.image = doubles_of(c->image, c->n), .photo = doubles_of(c->photo, c->n),
-                 .grad = doubles_of(c->grad, c->n), .out = malloc(c->n * sizeof(double))};
+                 .grad = doubles_of(c->grad, c->n), .sky = c->sky ? doubles_of(c->sky, c->n / 3) : NULL,
+                 .out = malloc(c->n * sizeof(double))};
     for (int k = 0; k < 3; k++) {
         d.photo_row[k] = (double)c->photo_row[k];
         d.camera_row[k] = (double)c->camera_row[k];
@@ -118,7 +131,7 @@ static doubles doubles_make(const exposure_case *c)
 
 static void doubles_free(doubles *d)
 {
-    free(d->image), free(d->photo), free(d->grad), free(d->out);
+    free(d->image), free(d->photo), free(d->grad), free(d->sky), free(d->out);
 }
 
 /* True if z is within a rounding of a saturated photo, so that float and double may choose differently. */
@@ -129,17 +142,19 @@ static bool is_on_edge(double z, double photo)
 
 /* A gain has 4 float roundings and an exp2 (2 ulp), the falloff up to 4 of terms up to 6: 2e-6 of values up to 4. Sums
  * of n products of that accuracy, of either sign. Where the mean is at its bound all of it is 16 times as large. */
-static int check_case(splat_backend *backend, int width, int height, bool in_bytes, int vignetting)
+static int check_case(splat_backend *backend, int width, int height, bool in_bytes, int vignetting, bool has_sky)
 {
     int failures = 0;
     const double scale = vignetting == 3 ? 1 / (double)SPLAT_EXPOSURE_LEAST_MEAN : 1, limit = scale * 4e-6;
     exposure_case c = case_make(width, height, in_bytes, vignetting, 7);
+    if (has_sky) case_add_sky(&c);
     exposure_output out = run(backend, &c, &failures);
     doubles d = doubles_make(&c);
     double sums[SPLAT_EXPOSURE_SUMS];
     size_t n_saturated = 0;
     ref_exposure_f64(width, height, d.center, d.photo_row, d.camera_row, d.image, d.photo, d.out);
-    ref_exposure_backward_f64(width, height, d.center, d.photo_row, d.camera_row, d.image, d.photo, d.grad, sums);
+    ref_exposure_backward_f64(width, height, d.center, d.photo_row, d.camera_row, d.image, d.photo, d.sky, d.grad,
+                              sums);
     for (size_t i = 0; i < c.n; i++) {
         n_saturated += d.grad[i] == 0;
         if (is_on_edge(d.out[i], d.photo[i])) continue;
@@ -268,7 +283,8 @@ static int check_differences(int vignetting)
     double *w = doubles_of(c.grad, c.n), sums[SPLAT_EXPOSURE_SUMS];
     if (vignetting == 0) d.camera_row[0] = -1e-3; /* at 0 exactly the clamp has two derivatives */
     const double weight = exp2(-d.photo_row[0]);  /* of the photo for the picture; held */
-    ref_exposure_backward_f64(c.width, c.height, d.center, d.photo_row, d.camera_row, d.image, d.photo, d.grad, sums);
+    ref_exposure_backward_f64(c.width, c.height, d.center, d.photo_row, d.camera_row, d.image, d.photo, d.sky, d.grad,
+                              sums);
     for (int k = 0; k < 3; k++) {
         double numeric = difference(&c, &d, w, &d.photo_row[k]), gradient = splat_exposure_photo_gradient(sums, k);
         TEST_CHECK(failures, fabs(numeric - gradient) < 1e-6, "photo %d: %.9g, difference %.9g", k, gradient, numeric);
@@ -408,7 +424,8 @@ int test_op_exposure(splat_backend *backend)
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         for (int vignetting = 0; vignetting < N_VIGNETTINGS; vignetting++)
             for (int in_bytes = 0; in_bytes < 2; in_bytes++)
-                failures += check_case(backend, sizes[i][0], sizes[i][1], in_bytes, vignetting);
+                failures += check_case(backend, sizes[i][0], sizes[i][1], in_bytes, vignetting, false) +
+                            check_case(backend, sizes[i][0], sizes[i][1], in_bytes, vignetting, true);
     return failures + check_refusals(backend);
 }
 

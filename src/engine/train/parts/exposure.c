@@ -376,7 +376,12 @@ static splat_status loss(splat_trainer *t, splat_step_view *view, splat_error *e
 {
     const splat_exposure_state *s = splat_exposures_of(t);
     if (!s->n_photos) return SPLAT_OK;
-    const struct splat_exposure_backward_args args = {args_of(t, view), view->grad_image, s->sums, &t->model->frame};
+    const splat_frame *frame = &t->model->frame;
+    const struct splat_exposure_backward_args args = {.forward = args_of(t, view),
+                                                      .grad = view->grad_image,
+                                                      .sky = frame->dome.colors ? frame->transmittance : NULL,
+                                                      .sums = s->sums,
+                                                      .frame = frame};
     return splat_op_exposure_backward(t->backend, &args, error);
 }
 
