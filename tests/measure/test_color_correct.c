@@ -94,6 +94,26 @@ static void what_is_above_white_is_not_lost(void **state)
     splat_context_destroy(context);
 }
 
+/* A photo of twice the exposure is white where the render is above gray: there it says nothing of the gain. */
+static void what_is_saturated_has_no_say(void **state)
+{
+    (void)state;
+    static uint8_t photo[3 * N_PIXELS];
+    static float render[3 * N_PIXELS];
+    splat_context *context = open_cpu(2);
+    for (int i = 0; i < 3 * N_PIXELS; i++) {
+        const int level = 20 + (int)(200 * uniform((uint64_t)i));
+        photo[i] = (uint8_t)(2 * level < 255 ? 2 * level : 255);
+        render[i % 3 * N_PIXELS + i / 3] = (float)level / 255.0f;
+    }
+    splat_metrics m = measure(context, render, photo, true);
+    assert_true(m.cc_psnr > 60 && m.cc_ssim > 0.9999);
+    memset(photo, 255, sizeof photo); /* all of it */
+    m = measure(context, render, photo, true);
+    assert_true(isfinite(m.cc_psnr) && isfinite(m.cc_ssim));
+    splat_context_destroy(context);
+}
+
 /* A photo of one colour tells no contrast. The render must not become infinite. */
 static void flat_photos_have_finite_figures(void **state)
 {
@@ -172,6 +192,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(gains_and_offsets_are_taken_away),
                                        cmocka_unit_test(what_is_above_white_is_not_lost),
+        cmocka_unit_test(what_is_saturated_has_no_say),
                                        cmocka_unit_test(flat_photos_have_finite_figures),
                                        cmocka_unit_test(results_have_what_was_measured)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include "backend/backend.h"
 #include "math/camera.h"
+#include "math/photo.h"
 #include "measure/lpips/lpips.h"
 #include "ops/loss/loss.h"
 #include "ops/metrics/metrics.h"
@@ -73,22 +74,35 @@ static void set_whole(splat_metrics *metrics, const splat_metrics *whole)
 #define LEAST_VARIANCE 1e-8
 #define LEAST_SLOPE 1e-8
 
-/* The line that takes a channel of the photo to that of the render, by least squares, undone on the render. `photo`:
- * the channel's first byte of [n][3]. mask: [n], of the pixels that count, or NULL. */
+/* Sums of pairs of values: the photo's y and the render's x. */
+typedef struct line_sums {
+    double x, y, xy, yy, n;
+} line_sums;
+
+/* photo: the channel's first byte of [n][3]. mask: [n], of the pixels that count, or NULL. */
+static line_sums sum_pairs(const float *render, const uint8_t *photo, const uint8_t *mask, size_t n, uint8_t most)
+{
+    line_sums s = {0};
+    for (size_t i = 0; i < n; i++) {
+        if ((mask && mask[i] < SPLAT_LOSS_KEPT) || photo[3 * i] > most) continue;
+        double x = (double)render[i], y = photo[3 * i] / 255.0;
+        s.x += x;
+        s.y += y;
+        s.xy += x * y;
+        s.yy += y * y;
+        s.n++;
+    }
+    return s;
+}
+
+/* Undoes on the render the line that takes a channel of the photo to that of the render, by least squares. A saturated
+ * photo says only that there is more light, so its pixels do not count, unless all are saturated. */
 static void correct_channel(float *render, const uint8_t *photo, const uint8_t *mask, size_t n)
 {
-    double sum_x = 0, sum_y = 0, sum_xy = 0, sum_yy = 0, n_kept = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (mask && mask[i] < SPLAT_LOSS_KEPT) continue;
-        double x = (double)render[i], y = photo[3 * i] / 255.0;
-        sum_x += x;
-        sum_y += y;
-        sum_xy += x * y;
-        sum_yy += y * y;
-        n_kept++;
-    }
-    double mean_x = sum_x / n_kept, mean_y = sum_y / n_kept;
-    double variance = sum_yy / n_kept - mean_y * mean_y, covariance = sum_xy / n_kept - mean_x * mean_y;
+    line_sums s = sum_pairs(render, photo, mask, n, SPLAT_PHOTO_SATURATED - 1);
+    if (!(s.n > 0)) s = sum_pairs(render, photo, mask, n, 255);
+    double mean_x = s.x / s.n, mean_y = s.y / s.n;
+    double variance = s.yy / s.n - mean_y * mean_y, covariance = s.xy / s.n - mean_x * mean_y;
     double slope = covariance / (variance > LEAST_VARIANCE ? variance : LEAST_VARIANCE);
     double offset = mean_x - slope * mean_y;
     if (fabs(slope) < LEAST_SLOPE) slope = 1;
