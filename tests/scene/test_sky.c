@@ -117,6 +117,7 @@ static void colors_are_those_of_one_exposure(void **state)
     check_colors(3, (uint8_t[]){153, 153, 153}, (float[]){0.5f, 1, 2}, z, 0.6f, 0.6f);
     check_colors(3, (uint8_t[]){77, 153, 255}, (float[]){0.5f, 1, 2}, one_along_x, 0.602f, 0.602f);
     check_colors(3, (uint8_t[]){77, 153, 255}, (float[]){0.5f, 1, 1.25f}, one_along_x, 0.602f, 0.8f);
+    check_colors(3, (uint8_t[]){153, 153, 255}, (float[]){1, 1, 1}, z, 0.733f, 0.733f);
     check_colors(3, (uint8_t[]){255, 252, 255}, (float[]){1, 1, 1}, one_along_x, 0.994f, 1);
 }
 

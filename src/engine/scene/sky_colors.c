@@ -71,11 +71,12 @@ static bool has_any(const color_sum *sum)
     return sum->channels[0].n + sum->channels[0].n_least > 0;
 }
 
-/* The mean, or `other` without one, and no less than what is saturated says. */
+/* The mean, or `other` without one. What is saturated joins it where it is brighter. */
 static float value_of(const channel_sum *sum, float other)
 {
-    const float value = sum->n > 0 ? (float)(sum->values / sum->n) : other;
-    return sum->n_least > 0 ? fmaxf(value, (float)(sum->least / sum->n_least)) : value;
+    const double value = sum->n > 0 ? sum->values / sum->n : (double)other;
+    if (!(sum->n_least > 0) || sum->least / sum->n_least <= value) return (float)value;
+    return (float)((sum->values + sum->least) / (sum->n + sum->n_least));
 }
 
 /* The square of nodes that a node lies in. */
