@@ -119,6 +119,24 @@ void splat_build_leaves(splat_build *b, splat_vec3 center, splat_vec3 half, int 
     }
 }
 
+splat_part *splat_build_thing(splat_build *b, const splat_sample_thing *thing, splat_vec3 center, double turn)
+{
+    splat_part part = {.shape = SPLAT_PART_MESH, .kind = SPLAT_PART_TEXTURED, .thing = thing, .center = center};
+    part.paint.pattern = SPLAT_PAINT_THING;
+    part.axes[0] = splat_vec3_make(cos(turn), 0, sin(turn));
+    part.axes[1] = splat_vec3_make(0, 1, 0);
+    part.axes[2] = splat_vec3_make(-sin(turn), 0, cos(turn));
+    return splat_parts_add(b->parts, part);
+}
+
+void splat_build_soft_sun(splat_build *b)
+{
+    const double angle = splat_build_between(b, 0, 2 * pi);
+    b->parts->lights[b->parts->n_lights++] =
+        (splat_light){.place = splat_vec3_normalize(splat_vec3_make(0.6 * cos(angle), -1, 0.6 * sin(angle))),
+                      .color = {0.42, 0.41, 0.38}, .radius = 0.25, .is_sun = true, .rays = 4};
+}
+
 void splat_build_dark_wall(splat_build *b, splat_vec3 place, splat_vec3 normal)
 {
     splat_parts *parts = b->parts;

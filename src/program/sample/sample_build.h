@@ -50,6 +50,10 @@ void splat_build_railing(splat_build *b, splat_vec3 from, splat_vec3 to, double 
  * `open`. A leaf is a sheet of 1 mm. */
 void splat_build_leaves(splat_build *b, splat_vec3 center, splat_vec3 half, int n, double size, double hue,
                         splat_vec3 open, double keep_off);
+/* A thing of the user's, turned around the vertical axis by `turn`, radians. */
+splat_part *splat_build_thing(splat_build *b, const splat_sample_thing *thing, splat_vec3 center, double turn);
+/* A sun with soft shadows, high in a direction that is drawn. */
+void splat_build_soft_sun(splat_build *b);
 /* A plane near which surfaces are darker. */
 void splat_build_dark_wall(splat_build *b, splat_vec3 place, splat_vec3 normal);
 

@@ -14,18 +14,21 @@
 
 static const struct {
     void (*init)(splat_parts *parts, uint64_t seed);
-    void (*camera)(uint64_t seed, int index, int n, splat_sample_camera *camera); /* NULL: depends on the things */
+    void (*camera)(uint64_t seed, int index, int n, splat_sample_camera *camera);
+    double largest_thing; /* the longest side of the user's largest thing, scene units; 0: the scene takes none */
+    /* instead of `camera`, in a world that tells where one can stand */
+    bool (*stand)(const splat_parts *parts, uint64_t seed, int index, splat_sample_camera *camera);
 } designs[] = {
-    [SPLAT_SAMPLE_SCENE_OBJECTS] = {splat_sample_objects_init, splat_sample_objects_camera},
-    [SPLAT_SAMPLE_SCENE_ROOM] = {splat_sample_room_init, splat_sample_room_camera},
-    [SPLAT_SAMPLE_SCENE_STREET] = {splat_sample_street_init, splat_sample_street_camera},
-    [SPLAT_SAMPLE_SCENE_HALL] = {splat_sample_hall_init, splat_sample_hall_camera},
-    [SPLAT_SAMPLE_SCENE_GATE] = {splat_sample_gate_init, splat_sample_gate_camera},
-    [SPLAT_SAMPLE_SCENE_ROOM2] = {splat_sample_room2_init, splat_sample_room2_camera},
-    [SPLAT_SAMPLE_SCENE_GLOSSY] = {splat_sample_glossy_init, splat_sample_glossy_camera},
-    [SPLAT_SAMPLE_SCENE_WHEEL] = {splat_sample_wheel_init, splat_sample_wheel_camera},
-    [SPLAT_SAMPLE_SCENE_TABLE] = {splat_sample_table_init, splat_sample_table_camera},
-    [SPLAT_SAMPLE_SCENE_PLACE] = {splat_sample_place_init, NULL},
+    [SPLAT_SAMPLE_SCENE_OBJECTS] = {splat_sample_objects_init, splat_sample_objects_camera, 0, NULL},
+    [SPLAT_SAMPLE_SCENE_ROOM] = {splat_sample_room_init, splat_sample_room_camera, 0, NULL},
+    [SPLAT_SAMPLE_SCENE_STREET] = {splat_sample_street_init, splat_sample_street_camera, 0, NULL},
+    [SPLAT_SAMPLE_SCENE_HALL] = {splat_sample_hall_init, splat_sample_hall_camera, 0, NULL},
+    [SPLAT_SAMPLE_SCENE_GATE] = {splat_sample_gate_init, splat_sample_gate_camera, 0, NULL},
+    [SPLAT_SAMPLE_SCENE_ROOM2] = {splat_sample_room2_init, splat_sample_room2_camera, 0, NULL},
+    [SPLAT_SAMPLE_SCENE_GLOSSY] = {splat_sample_glossy_init, splat_sample_glossy_camera, 0, NULL},
+    [SPLAT_SAMPLE_SCENE_WHEEL] = {splat_sample_wheel_init, splat_sample_wheel_camera, 0, NULL},
+    [SPLAT_SAMPLE_SCENE_TABLE] = {splat_sample_table_init, splat_sample_table_camera, SPLAT_SAMPLE_TABLE_LARGEST, NULL},
+    [SPLAT_SAMPLE_SCENE_PLACE] = {splat_sample_place_init, NULL, SPLAT_SAMPLE_PLACE_SIZE, splat_sample_place_camera},
 };
 
 bool splat_sample_is_photographic(splat_sample_scene scene)
@@ -35,9 +38,7 @@ bool splat_sample_is_photographic(splat_sample_scene scene)
 
 double splat_sample_largest_thing(splat_sample_scene scene)
 {
-    return scene == SPLAT_SAMPLE_SCENE_TABLE   ? SPLAT_SAMPLE_TABLE_LARGEST
-           : scene == SPLAT_SAMPLE_SCENE_PLACE ? SPLAT_SAMPLE_PLACE_SIZE
-                                               : 0;
+    return designs[scene].largest_thing;
 }
 
 /* The last of seeds 0, 1, 2 turns and the middle one of 3, 4, 5: every sky meets both. */
@@ -58,7 +59,7 @@ void splat_sample_design_init(splat_parts *parts, splat_sample_scene scene, uint
 bool splat_sample_design_camera(const splat_parts *parts, splat_sample_scene scene, uint64_t seed, int index, int n,
                                 splat_sample_camera *camera)
 {
-    if (!designs[scene].camera) return splat_sample_place_camera(parts, seed, index, camera);
+    if (designs[scene].stand) return designs[scene].stand(parts, seed, index, camera);
     double turn = turn_of(scene, seed);
     designs[scene].camera(seed, index, n, camera);
     if (turn <= 0) return true;

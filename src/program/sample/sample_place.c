@@ -15,38 +15,12 @@ void splat_sample_place_init(splat_parts *parts, uint64_t seed)
     parts->sky = splat_sky_of_seed(seed);
     parts->light_from_above = splat_vec3_make(0.62, 0.63, 0.66);
     parts->light_from_below = splat_vec3_make(0.4, 0.38, 0.36);
-    for (size_t i = 0; i < things->n; i++) {
-        splat_part part = {.shape = SPLAT_PART_MESH, .kind = SPLAT_PART_TEXTURED, .thing = &things->items[i]};
-        part.paint.pattern = SPLAT_PAINT_THING;
-        for (int k = 0; k < 3; k++) part.axes[k] = splat_vec3_make(k == 0, k == 1, k == 2);
-        splat_parts_add(parts, part);
-    }
-    const double hue = splat_build_between(&b, 0.08, 0.3), angle = splat_build_between(&b, 0, 2 * pi);
-    const double half = 1.5 * SPLAT_SAMPLE_PLACE_SIZE;
+    splat_build_thing(&b, &things->items[0], splat_vec3_make(0, 0, 0), 0);
+    const double hue = splat_build_between(&b, 0.08, 0.3), half = 1.5 * SPLAT_SAMPLE_PLACE_SIZE;
+    splat_build_soft_sun(&b);
     splat_build_face(&b, SPLAT_PART_TEXTURED, splat_vec3_make(0, ground, 0), splat_vec3_make(0, -1, 0),
                      splat_vec3_make(1, 0, 0), half, half,
                      splat_build_pattern(&b, SPLAT_PAINT_CLOUDS, 2, hue, 0.25, 0.6));
-    parts->lights[parts->n_lights++] =
-        (splat_light){.place = splat_vec3_normalize(splat_vec3_make(0.6 * cos(angle), -1, 0.6 * sin(angle))),
-                      .color = {0.42, 0.41, 0.38}, .radius = 0.25, .is_sun = true, .rays = 4};
-}
-
-/* The box around the things, in the turned world. */
-static void box_of(const splat_parts *parts, double low[3], double high[3])
-{
-    for (int k = 0; k < 3; k++) {
-        low[k] = INFINITY;
-        high[k] = -INFINITY;
-    }
-    for (int i = 0; i < parts->n; i++) {
-        double from[3], to[3];
-        if (parts->items[i].shape != SPLAT_PART_MESH) continue;
-        splat_part_box(&parts->items[i], from, to);
-        for (int k = 0; k < 3; k++) {
-            low[k] = fmin(low[k], from[k]);
-            high[k] = fmax(high[k], to[k]);
-        }
-    }
 }
 
 /* The share of the picture that shows the place; 0: something is near, or a wall shows its back, so the photographer
@@ -62,11 +36,8 @@ static double shown(const splat_parts *parts, const splat_sample_camera *camera)
         splat_parts_hit hit;
         if (!splat_parts_trace(parts, camera->center, ray, &hit)) continue;
         if (hit.t < nearest) return 0;
-        const splat_part *part = &parts->items[hit.part];
-        if (part->shape != SPLAT_PART_MESH) continue;
-        const splat_vec3 at = splat_part_to_local(part, splat_vec3_sub(hit.position, part->center));
-        const splat_vec3 normal = splat_part_to_world(part, splat_sample_thing_normal(part->thing, at));
-        if (splat_vec3_dot(normal, ray) > 0) return 0;
+        if (hit.part != 0) continue;
+        if (splat_vec3_dot(hit.normal, ray) > 0) return 0;
         n++;
     }
     return (double)n / (ACROSS * DOWN);
@@ -78,7 +49,7 @@ bool splat_sample_place_camera(const splat_parts *parts, uint64_t seed, int inde
     const double eye = 0.06 * SPLAT_SAMPLE_PLACE_SIZE, least_shown = 0.4, level = 0.95;
     splat_dice dice = {.seed = seed, .step = SPLAT_SAMPLE_STEP_CAMERAS, .next = 16 * TRIES * (uint64_t)index};
     double low[3], high[3];
-    box_of(parts, low, high);
+    splat_part_box(&parts->items[0], low, high); /* the place */
     camera->focal = 0.5 * camera->width / tan(32.5 * pi / 180.0); /* 65 degrees across */
     for (int k = 0; k < TRIES; k++) {
         double at[3], target[3];

@@ -37,21 +37,14 @@ void splat_sample_table_init(splat_parts *parts, uint64_t seed)
     double half = half_side;
     for (size_t i = 0; i < things->n; i++) {
         const double turn = splat_build_between(&b, 0, 2 * pi), start = splat_build_between(&b, 0, 2 * pi);
-        splat_part part = {.shape = SPLAT_PART_MESH, .kind = SPLAT_PART_TEXTURED, .thing = &things->items[i]};
-        part.paint.pattern = SPLAT_PAINT_THING;
-        part.center = find_place(parts, part.thing->radius, start);
-        half = fmax(half, hypot(part.center.x, part.center.z) + part.thing->radius);
-        part.axes[0] = splat_vec3_make(cos(turn), 0, sin(turn));
-        part.axes[1] = splat_vec3_make(0, 1, 0);
-        part.axes[2] = splat_vec3_make(-sin(turn), 0, cos(turn));
-        splat_parts_add(parts, part);
+        const splat_sample_thing *thing = &things->items[i];
+        const splat_vec3 center = find_place(parts, thing->radius, start);
+        half = fmax(half, hypot(center.x, center.z) + thing->radius);
+        splat_build_thing(&b, thing, center, turn);
     }
     splat_build_face(&b, is_plain ? SPLAT_PART_PLAIN : SPLAT_PART_TEXTURED, splat_vec3_make(0, 0, 0),
                      splat_vec3_make(0, -1, 0), splat_vec3_make(1, 0, 0), half, half, paint);
-    const double angle = splat_build_between(&b, 0, 2 * pi);
-    parts->lights[parts->n_lights++] =
-        (splat_light){.place = splat_vec3_normalize(splat_vec3_make(0.6 * cos(angle), -1, 0.6 * sin(angle))),
-                      .color = {0.42, 0.41, 0.38}, .radius = 0.25, .is_sun = true, .rays = 4};
+    splat_build_soft_sun(&b);
 }
 
 void splat_sample_table_camera(uint64_t seed, int index, int n, splat_sample_camera *camera)
