@@ -79,7 +79,8 @@ typedef struct line_sums {
     double x, y, xy, yy, n;
 } line_sums;
 
-/* photo: the channel's first byte of [n][3]. mask: [n], of the pixels that count, or NULL. */
+/* photo: the channel's first byte of [n][3], `most` its largest level that counts. mask: [n], of the pixels that count,
+ * or NULL. */
 static line_sums sum_pairs(const float *render, const uint8_t *photo, const uint8_t *mask, size_t n, uint8_t most)
 {
     line_sums s = {0};

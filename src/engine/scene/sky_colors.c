@@ -13,7 +13,7 @@
 #define N_COARSE (SPLAT_DOME_NODES / COARSE / COARSE)
 #define SOFTENING 0.01f /* squared distance of directions below which nearer ones weigh no more */
 
-/* Values of a channel, divided by the gain of their photo. What is saturated says only the least that a value is. */
+/* Values of a channel, divided by the gain of their photo. A saturated value is only a lower bound. */
 typedef struct channel_sum {
     double values, squares, n, least, n_least;
 } channel_sum;
@@ -38,9 +38,11 @@ static void add_photo(const sky_photo *photo, const splat_sky_mask *mask, const 
             for (int k = 0; k < 3; k++) {
                 channel_sum *channel = &sum->channels[k];
                 const double value = rgb[k] / (255.0 * (has_gains ? (double)photo->gain[k] : 1));
-                channel->least += rgb[k] >= SPLAT_PHOTO_SATURATED ? value : 0;
-                channel->n_least += rgb[k] >= SPLAT_PHOTO_SATURATED;
-                if (rgb[k] >= SPLAT_PHOTO_SATURATED) continue;
+                if (rgb[k] >= SPLAT_PHOTO_SATURATED) {
+                    channel->least += value;
+                    channel->n_least++;
+                    continue;
+                }
                 channel->values += value;
                 channel->squares += value * value;
                 channel->n++;
@@ -71,7 +73,7 @@ static bool has_any(const color_sum *sum)
     return sum->channels[0].n + sum->channels[0].n_least > 0;
 }
 
-/* The mean, or `other` without one. What is saturated joins it where it is brighter. */
+/* The mean, or `other` without one. Saturated values join a mean that is darker. */
 static float value_of(const channel_sum *sum, float other)
 {
     const double value = sum->n > 0 ? sum->values / sum->n : (double)other;

@@ -38,7 +38,7 @@ struct splat_exposure_args {
 /* Sums of each row of pixels, in its order, in double: sum of g z of the three channels, then of
  * [0 < 1 + .. <= 1] r^(2j) sum_c g_c gain_c/m x_c - R_j/m sum_c g_c z_c for j = 1, 2, 3, where g is dL/dz times the
  * part of the pixel that is no sky. A sky is as bright as all else together and often saturated, its colours follow
- * slowly, and few photos show the same part of it, so gains would follow the sky; the world tells them
+ * slowly, and few photos show the same part of it, so only the world decides the gains
  * (docs/lab/capture.md). At 1, where training begins, a clamped vignetting still has its gradient, or it would never
  * leave it; where m is 1/16 its own is 0. */
 #define SPLAT_EXPOSURE_SUMS 6

@@ -59,9 +59,10 @@ static void pixel_backward(const struct splat_exposure_backward_args *args, cons
         float scale = g->gain[c] * v, x = args->forward.image[c * n + pixel], z = scale * x;
         float gradient = args->grad[c * n + pixel];
         if (splat_exposure_is_beyond(photo_at(&args->forward, n, pixel, c), z)) gradient = 0.0f;
-        sums[c] += (double)(world * gradient * z);
-        by_scale += world * gradient * z;
-        by_falloff += world * gradient * g->gain[c] * x;
+        const float seen = world * gradient;
+        sums[c] += (double)(seen * z);
+        by_scale += seen * z;
+        by_falloff += seen * g->gain[c] * x;
         args->grad[c * n + pixel] = gradient * scale * g->weight;
     }
     if (!(falloff > 0.0f && falloff <= 1.0f)) by_falloff = 0.0f;

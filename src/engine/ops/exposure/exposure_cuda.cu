@@ -78,9 +78,10 @@ __global__ void __launch_bounds__(EXPOSURE_THREADS)
             size_t at = (size_t)c * P.n + pixel;
             float scale = g.gain[c] * v, colour = P.image[at], z = scale * colour, gradient = P.grad[at];
             if (splat_exposure_is_beyond(photo_at<BYTES>(P, pixel, c), z)) gradient = 0.0f;
-            sums[c] += (double)(world * gradient * z);
-            by_scale += world * gradient * z;
-            by_falloff += world * gradient * g.gain[c] * colour;
+            const float seen = world * gradient;
+            sums[c] += (double)(seen * z);
+            by_scale += seen * z;
+            by_falloff += seen * g.gain[c] * colour;
             P.grad[at] = gradient * scale * g.weight;
         }
         if (!(falloff > 0.0f && falloff <= 1.0f)) by_falloff = 0.0f;
