@@ -55,7 +55,7 @@ static void test_triangle(void **state)
         put_face(&one, 0, 1, i % 20 == 5 ? 1 : 2);
         const double p[3] = {3 * random_number(2, 3 * i) - 1, 3 * random_number(2, 3 * i + 1) - 1,
                              3 * random_number(2, 3 * i + 2) - 1};
-        ASSERT_OK(splat_mesh_bvh_make(&one, &bvh, &error));
+        ASSERT_OK(splat_mesh_bvh_make(&one, 2, &bvh, &error));
         double exact = splat_mesh_bvh_nearest(&bvh, p, NULL), sampled = sampled_distance(&one, 0, p);
         /* the nearest sample is at most a step of 1.7 / 200 off the nearest point, which adds only its square */
         double step = 1.8 / 200, most = fmin(step, exact > 0 ? step * step / (2 * exact) : step);
@@ -79,7 +79,7 @@ static void test_bvh(void **state)
                            random_number(5, i / 3) + size * random_number(6, i), random_number(8, i / 3 % 5));
                 if (i % 3 == 2 && !points) put_face(&mesh, i - 2, i - 1, i);
             }
-            ASSERT_OK(splat_mesh_bvh_make(&mesh, &bvh, &error));
+            ASSERT_OK(splat_mesh_bvh_make(&mesh, 2, &bvh, &error));
             for (uint64_t k = 0; k < 40; k++) {
                 const double p[3] = {3 * random_number(9, k) - 1, 3 * random_number(10, k) - 1, random_number(11, k)};
                 uint32_t found, expected = 0;
@@ -88,7 +88,7 @@ static void test_bvh(void **state)
                     one = mesh;
                     if (points) one.vertices += 3 * i, one.n_vertices = 1;
                     else one.faces += 3 * i, one.n_faces = 1;
-                    ASSERT_OK(splat_mesh_bvh_make(&one, &single, &error));
+                    ASSERT_OK(splat_mesh_bvh_make(&one, 2, &single, &error));
                     double each = splat_mesh_bvh_nearest(&single, p, NULL);
                     if (each < best) expected = (uint32_t)i, best = each;
                     splat_mesh_bvh_free(&single);
@@ -102,7 +102,7 @@ static void test_bvh(void **state)
         }
     splat_mesh empty = {0};
     splat_mesh_bvh bvh;
-    assert_int_equal(splat_mesh_bvh_make(&empty, &bvh, &error), SPLAT_ERROR_ARGUMENT);
+    assert_int_equal(splat_mesh_bvh_make(&empty, 2, &bvh, &error), SPLAT_ERROR_ARGUMENT);
 }
 
 static void test_samples(void **state)

@@ -54,7 +54,7 @@ static void test_rays(void **state)
     splat_mesh_bvh bvh;
     splat_error error;
     int n_hits = 0;
-    ASSERT_OK(splat_mesh_bvh_make(&mesh, &bvh, &error));
+    ASSERT_OK(splat_mesh_bvh_make(&mesh, 2, &bvh, &error));
     splat_mesh *faces = malloc(mesh.n_faces * sizeof *faces);
     splat_mesh_bvh *leaves = malloc(mesh.n_faces * sizeof *leaves); /* trees of one face */
     assert_true(faces && leaves);
@@ -62,7 +62,7 @@ static void test_rays(void **state)
         faces[f] = mesh;
         faces[f].faces = mesh.faces + 3 * f;
         faces[f].n_faces = 1;
-        ASSERT_OK(splat_mesh_bvh_make(&faces[f], &leaves[f], &error));
+        ASSERT_OK(splat_mesh_bvh_make(&faces[f], 2, &leaves[f], &error));
     }
     for (uint64_t i = 0; i < 300; i++) {
         splat_random4 a = splat_random(1, SPLAT_STREAM_TEST, 1, i), b = splat_random(1, SPLAT_STREAM_TEST, 2, i);

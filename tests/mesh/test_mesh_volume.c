@@ -366,7 +366,7 @@ static void test_tsdf(void **state)
     splat_mesh ball = make_sphere(40, 0.5);
     splat_mesh_bvh bvh;
     size_t n_seen = 0;
-    ASSERT_OK(splat_mesh_bvh_make(&mesh, &bvh, &error));
+    ASSERT_OK(splat_mesh_bvh_make(&mesh, 2, &bvh, &error));
     for (size_t i = 0; i < ball.n_vertices; i++) {
         const float *f = ball.vertices + 3 * i;
         const double n[3] = {2 * (double)f[0], 2 * (double)f[1], 2 * (double)f[2]};

@@ -228,7 +228,7 @@ static void check_truth(splat_sample_scene scene, const char *folder)
     ASSERT_OK(splat_colmap_read(model_path, &model, &error));
     ASSERT_OK(splat_mesh_check(&mesh, &error));
     check_closed(&mesh);
-    ASSERT_OK(splat_mesh_bvh_make(&mesh, &bvh, &error));
+    ASSERT_OK(splat_mesh_bvh_make(&mesh, 2, &bvh, &error));
     assert_int_equal(points.cloud.n_vertices, 4000);
     assert_string_equal(points.names[0], "textured");
     assert_string_equal(points.names[2], "thin");

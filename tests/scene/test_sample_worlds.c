@@ -95,7 +95,7 @@ static void test_truth(void **state)
         ASSERT_OK(splat_mesh_read("world/ground_truth_mesh.ply", &mesh, &error));
         ASSERT_OK(splat_reference_points_read("world/ground_truth.ply", &points, &error));
         ASSERT_OK(splat_mesh_check(&mesh, &error));
-        ASSERT_OK(splat_mesh_bvh_make(&mesh, &bvh, &error));
+        ASSERT_OK(splat_mesh_bvh_make(&mesh, 2, &bvh, &error));
         assert_string_equal(points.names[3], "curved");
         assert_string_equal(points.names[6], "far");
         for (size_t i = 0; i < points.cloud.n_vertices; i++) {

@@ -1,14 +1,17 @@
-/* Building the tree from sorted Morton keys, and the search through it. */
+/* Building the tree from its root, and the search through it. */
 #include "mesh/mesh_bvh.h"
 
-#include "math/morton.h"
 #include "math/vec3.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct keyed { uint64_t key; uint32_t index; } keyed;
+enum { LEAF = 4 };    /* primitives in a leaf at most */
+enum { MANY = 4096 }; /* primitives of a node that another thread may take */
+
+/* A primitive while the tree is made. */
+typedef struct item { float box[6]; uint32_t index; } item;
 
 static void primitive_box(const splat_mesh *mesh, size_t i, float box[6])
 {
@@ -24,30 +27,6 @@ static void primitive_box(const splat_mesh *mesh, size_t i, float box[6])
     }
 }
 
-static uint64_t morton_key(const float box[6], const float low[3], double scale)
-{
-    uint64_t key = 0;
-    for (int c = 0; c < 3; c++) {
-        double x = (0.5 * ((double)box[c] + (double)box[3 + c]) - (double)low[c]) * scale;
-        key |= splat_morton_spread((uint64_t)x & 0x1FFFFF) << c;
-    }
-    return key;
-}
-
-/* By key; equal keys keep their order. */
-static void sort_keys(keyed **keys, keyed **scratch, size_t n)
-{
-    for (int shift = 0; shift < 63; shift += 9) {
-        size_t starts[513] = {0};
-        for (size_t i = 0; i < n; i++) starts[((*keys)[i].key >> shift & 511) + 1]++;
-        for (size_t k = 0; k < 512; k++) starts[k + 1] += starts[k];
-        for (size_t i = 0; i < n; i++) (*scratch)[starts[(*keys)[i].key >> shift & 511]++] = (*keys)[i];
-        keyed *sorted = *scratch;
-        *scratch = *keys;
-        *keys = sorted;
-    }
-}
-
 static void add_box(float box[6], const float other[6])
 {
     for (int c = 0; c < 3; c++) {
@@ -56,55 +35,109 @@ static void add_box(float box[6], const float other[6])
     }
 }
 
-static void fill_boxes(splat_mesh_bvh *bvh)
+static void bounds_of(const item *items, size_t n, float box[6])
 {
-    const float empty[6] = {INFINITY, INFINITY, INFINITY, -INFINITY, -INFINITY, -INFINITY};
-    for (size_t leaf = 0; leaf < bvh->n_leaves; leaf++) {
-        float *box = bvh->boxes[bvh->n_leaves + leaf], own[6];
-        memcpy(box, empty, sizeof empty);
-        for (size_t i = leaf * SPLAT_BVH_LEAF; i < bvh->n && i < (leaf + 1) * SPLAT_BVH_LEAF; i++) {
-            primitive_box(bvh->mesh, bvh->order[i], own);
-            add_box(box, own);
+    memcpy(box, items[0].box, 6 * sizeof *box);
+    for (size_t i = 1; i < n; i++) add_box(box, items[i].box);
+}
+
+static double half_area(const float box[6])
+{
+    double x = (double)box[3] - (double)box[0], y = (double)box[4] - (double)box[1];
+    double z = (double)box[5] - (double)box[2];
+    return x * y + y * z + z * x;
+}
+
+/* By the middles of their boxes along an axis. */
+static bool is_before(const item *a, const item *b, int axis)
+{
+    float p = a->box[axis] + a->box[axis + 3], q = b->box[axis] + b->box[axis + 3];
+    return p < q || (p == q && a->index < b->index);
+}
+
+/* Moves the `middle` items that come first along an axis before the others (Hoare 1961). */
+static void part_at(item *items, size_t n, size_t middle, int axis)
+{
+    size_t low = 0, high = n - 1;
+    while (low < high) {
+        const item pivot = items[low + (high - low) / 2];
+        size_t i = low, j = high;
+        for (;;) {
+            while (is_before(&items[i], &pivot, axis)) i++;
+            while (is_before(&pivot, &items[j], axis)) j--;
+            if (i >= j) break;
+            const item swapped = items[i];
+            items[i++] = items[j];
+            items[j--] = swapped;
         }
-    }
-    for (size_t node = bvh->n_leaves - 1; node >= 1; node--) {
-        memcpy(bvh->boxes[node], bvh->boxes[2 * node], sizeof empty);
-        add_box(bvh->boxes[node], bvh->boxes[2 * node + 1]);
+        if (j < middle)
+            low = j + 1;
+        else
+            high = j;
     }
 }
 
-splat_status splat_mesh_bvh_make(const splat_mesh *mesh, splat_mesh_bvh *bvh, splat_error *error)
+static size_t leaf_start(const splat_mesh_bvh *bvh, size_t leaf) { return leaf * bvh->n / bvh->n_leaves; }
+
+/* The items of a node whose first leaf is `first` and that has `leaves` of them. Both children have as many leaves, and
+ * the axis is the one at which their boxes' areas, by which rays meet boxes, have the least sum (MacDonald and Booth
+ * 1990). */
+static void make_node(splat_mesh_bvh *bvh, item *all, size_t node, size_t first, size_t leaves)
+{
+    const size_t begin = leaf_start(bvh, first), end = leaf_start(bvh, first + leaves), n = end - begin;
+    item *items = all + begin;
+    bounds_of(items, n, bvh->boxes[node]);
+    if (leaves == 1) {
+        for (size_t i = 0; i < n; i++) bvh->order[begin + i] = items[i].index;
+        return;
+    }
+    const size_t middle = leaf_start(bvh, first + leaves / 2) - begin;
+    double least = INFINITY;
+    int best = 0, now = -1;
+    for (int axis = 0; axis < 3; axis++) {
+        float left[6], right[6];
+        part_at(items, n, middle, now = axis);
+        bounds_of(items, middle, left);
+        bounds_of(items + middle, n - middle, right);
+        double cost = half_area(left) + half_area(right);
+        if (cost < least) {
+            least = cost;
+            best = axis;
+        }
+    }
+    if (best != now) part_at(items, n, middle, best);
+#pragma omp task if (n > MANY)
+    make_node(bvh, all, 2 * node, first, leaves / 2);
+    make_node(bvh, all, 2 * node + 1, first + leaves / 2, leaves / 2);
+#pragma omp taskwait
+}
+
+splat_status splat_mesh_bvh_make(const splat_mesh *mesh, int threads, splat_mesh_bvh *bvh, splat_error *error)
 {
     size_t n = mesh->n_faces ? mesh->n_faces : mesh->n_vertices, n_leaves = 1;
     memset(bvh, 0, sizeof *bvh);
     if (n == 0) return splat_fail(error, SPLAT_ERROR_ARGUMENT, "distances to an empty mesh do not exist");
-    while (n_leaves * SPLAT_BVH_LEAF < n) n_leaves *= 2;
-    keyed *keys = malloc(n * sizeof *keys), *scratch = malloc(n * sizeof *scratch);
+    while (n_leaves * LEAF < n) n_leaves *= 2;
+    item *items = malloc(n * sizeof *items);
     *bvh = (splat_mesh_bvh){.mesh = mesh,
                             .n = n,
                             .n_leaves = n_leaves,
                             .order = malloc(n * sizeof *bvh->order),
                             .boxes = malloc(2 * n_leaves * sizeof *bvh->boxes)};
     splat_status status = SPLAT_OK;
-    if (keys && scratch && bvh->order && bvh->boxes) {
-        float low[3], high[3], box[6];
-        splat_mesh_bounds(mesh, low, high);
-        double side = fmax(fmax((double)high[0] - (double)low[0], (double)high[1] - (double)low[1]),
-                           (double)high[2] - (double)low[2]);
-        double scale = side > 0.0 ? 2097151.0 / side : 0.0;
+    if (items && bvh->order && bvh->boxes) {
         for (size_t i = 0; i < n; i++) {
-            primitive_box(mesh, i, box);
-            keys[i] = (keyed){morton_key(box, low, scale), (uint32_t)i};
+            primitive_box(mesh, i, items[i].box);
+            items[i].index = (uint32_t)i;
         }
-        sort_keys(&keys, &scratch, n);
-        for (size_t i = 0; i < n; i++) bvh->order[i] = keys[i].index;
-        fill_boxes(bvh);
+#pragma omp parallel num_threads(threads)
+#pragma omp single
+        make_node(bvh, items, 1, 0, n_leaves);
     } else {
         splat_mesh_bvh_free(bvh);
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to search a mesh of %zu faces or points", n);
     }
-    free(keys);
-    free(scratch);
+    free(items);
     return status;
 }
 
@@ -192,8 +225,8 @@ double splat_mesh_bvh_nearest(const splat_mesh_bvh *bvh, const double place[3], 
             if ((swap ? right : left) > best) break;
         }
         if (node < bvh->n_leaves) continue;
-        for (size_t i = (node - bvh->n_leaves) * SPLAT_BVH_LEAF;
-             i < bvh->n && i < (node - bvh->n_leaves + 1) * SPLAT_BVH_LEAF; i++) {
+        const size_t leaf = node - bvh->n_leaves, end = leaf_start(bvh, leaf + 1);
+        for (size_t i = leaf_start(bvh, leaf); i < end; i++) {
             double d = primitive_distance2(bvh->mesh, bvh->order[i], place);
             if (d < best || (d == best && bvh->order[i] < found)) {
                 best = d;
@@ -207,12 +240,10 @@ double splat_mesh_bvh_nearest(const splat_mesh_bvh *bvh, const double place[3], 
 
 /* ---------------------------------------------------------------- rays */
 
-/* The place at which a ray enters a box; INFINITY: not before `limit`. Leaves without primitives are boxes that reach
- * from infinity to minus infinity, which rays would seem to cross. */
+/* The place at which a ray enters a box; INFINITY: not before `limit`. */
 static double enter_box(const float box[6], const double origin[3], const double inverse[3], double limit)
 {
     double enter = 0.0, leave = limit;
-    if (box[0] > box[3]) return INFINITY;
     for (int c = 0; c < 3; c++) {
         double a = ((double)box[c] - origin[c]) * inverse[c], b = ((double)box[3 + c] - origin[c]) * inverse[c];
         double near = a < b ? a : b, far = a < b ? b : a;
@@ -268,8 +299,8 @@ double splat_mesh_bvh_hit(const splat_mesh_bvh *bvh, const double origin[3], con
             }
             continue;
         }
-        for (size_t i = (node - bvh->n_leaves) * SPLAT_BVH_LEAF;
-             i < bvh->n && i < (node - bvh->n_leaves + 1) * SPLAT_BVH_LEAF; i++) {
+        const size_t leaf = node - bvh->n_leaves, end = leaf_start(bvh, leaf + 1);
+        for (size_t i = leaf_start(bvh, leaf); i < end; i++) {
             double t = hit_triangle(bvh->mesh, bvh->order[i], origin, direction);
             if (!(t < best)) continue;
             best = t;

@@ -53,7 +53,7 @@ static void place(splat_sample_thing *thing, double scale)
 static splat_status prepare(splat_sample_thing *thing, int threads, splat_error *error)
 {
     const splat_mesh *mesh = &thing->mesh;
-    SPLAT_TRY(splat_mesh_bvh_make(mesh, &thing->bvh, error));
+    SPLAT_TRY(splat_mesh_bvh_make(mesh, threads, &thing->bvh, error));
     SPLAT_TRY(splat_mesh_mips_make(mesh, threads, &thing->mips, error));
     thing->areas = malloc((mesh->n_faces + 1) * sizeof *thing->areas);
     if (!thing->areas) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu faces", mesh->n_faces);

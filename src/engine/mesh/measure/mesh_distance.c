@@ -132,7 +132,7 @@ static splat_status measure_side(const cloud *from, const splat_mesh *to, const 
 {
     splat_mesh_bvh bvh;
     size_t n = from->n;
-    SPLAT_TRY(splat_mesh_bvh_make(to, &bvh, error));
+    SPLAT_TRY(splat_mesh_bvh_make(to, threads, &bvh, error));
     double *values = malloc((n ? n : 1) * sizeof *values), *part = NULL;
     splat_status status = SPLAT_OK;
     if (values && subsets) part = malloc((n ? n : 1) * sizeof *part);

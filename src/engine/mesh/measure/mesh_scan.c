@@ -251,8 +251,8 @@ splat_status splat_mesh_scan_make(const splat_mesh *mesh, const splat_mesh *trut
     counts *views = calloc(VIEWS, sizeof *views);
     double *depths = malloc(n_photos * DEPTHS * DEPTHS * sizeof *depths);
     splat_status status = views && depths ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a scan");
-    if (status == SPLAT_OK) status = splat_mesh_bvh_make(mesh, &s.mesh, error);
-    if (status == SPLAT_OK) status = splat_mesh_bvh_make(truth, &s.truth, error);
+    if (status == SPLAT_OK) status = splat_mesh_bvh_make(mesh, threads, &s.mesh, error);
+    if (status == SPLAT_OK) status = splat_mesh_bvh_make(truth, threads, &s.truth, error);
     if (status == SPLAT_OK) {
         s.median = median_depth(&s, depths);
         s.limit = NEAR * s.median;

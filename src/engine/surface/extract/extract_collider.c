@@ -110,7 +110,7 @@ static splat_status move_outward(const splat_extraction *e, const splat_mesh *me
     for (size_t i = 0; i < 3 * collider->n_vertices; i++)
         collider->vertices[i] += (float)(OUTWARD * cell) * collider->normals[i];
     splat_status status = find_border(mesh, e->threads, is_border, error);
-    if (status == SPLAT_OK) status = splat_mesh_bvh_make(mesh, &bvh, error);
+    if (status == SPLAT_OK) status = splat_mesh_bvh_make(mesh, e->threads, &bvh, error);
     if (status == SPLAT_OK) {
 #pragma omp parallel for num_threads(e->threads) schedule(dynamic, 256) reduction(+ : n_lifted)
         for (size_t i = 0; i < collider->n_vertices; i++)
