@@ -24,6 +24,13 @@ static splat_exposure_spread measure(splat_sample_scene world, uint64_t seed, fl
     sample.supersample = 2;
     sample.seed = seed;
     sample.exposure_spread = spread;
+    if (world == SPLAT_SAMPLE_SCENE_PLACE) {
+        sample.things = "town.obj";
+        sample.n_points = 60000;
+        sample.width = 240;
+        sample.height = 180;
+        sample.supersample = 1;
+    }
     splat_folder_delete("exposed", NULL);
     ASSERT_OK(splat_sample_write(context, "exposed", &sample, &error));
     splat_scene_options_init(&options);
@@ -38,6 +45,25 @@ static splat_exposure_spread measure(splat_sample_scene world, uint64_t seed, fl
 static const splat_sample_scene worlds[] = {SPLAT_SAMPLE_SCENE_BASIC, SPLAT_SAMPLE_SCENE_OBJECTS,
                                             SPLAT_SAMPLE_SCENE_ROOM, SPLAT_SAMPLE_SCENE_HALL};
 enum { N_WORLDS = sizeof worlds / sizeof worlds[0] };
+
+/* A town of 6 x 6 houses, dark and bright, which hide each other. */
+static void write_town(const char *path)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < 36; i++)
+        for (int k = 0; k < 8; k++) {
+            const double gray = i % 3 == 0 ? 0.3 : 0.06 * (i % 5) + 0.5;
+            fprintf(file, "v %g %g %d %g %g %g\n", 2 * (i % 6) + (k & 1 ? 1.2 : 0), 2 * (i / 6) + (k & 2 ? 1.2 : 0),
+                    k & 4 ? 1 + i % 4 : 0, gray, gray, gray);
+        }
+    static const int sides[5][4] = {{1, 2, 6, 5}, {2, 4, 8, 6}, {4, 3, 7, 8}, {3, 1, 5, 7}, {5, 6, 8, 7}};
+    for (int i = 0; i < 36; i++)
+        for (int s = 0; s < 5; s++)
+            fprintf(file, "f %d %d %d %d\n", 8 * i + sides[s][0], 8 * i + sides[s][1], 8 * i + sides[s][2],
+                    8 * i + sides[s][3]);
+    assert_int_equal(fclose(file), 0);
+}
 
 /* Seeds are [first, first + n): in short runs one, another in each world. */
 static uint64_t first_seed(int world)
@@ -65,6 +91,18 @@ static void constant_exposures_are_alike(void **state)
             print_message("of nine: %zu, %.3f +- %.3f, %.3f\n", t.n_photos, t.deviation, t.error, t.explained);
             assert_false(t.differs);
         }
+}
+
+static void hidden_points_are_no_exposures(void **state)
+{
+    (void)state;
+    write_town("town.obj");
+    for (uint64_t seed = 0; seed < (tests_are_long() ? 2 : 1); seed++) { /* with seed 2 eight photos show one wall */
+        const splat_exposure_spread s = measure(SPLAT_SAMPLE_SCENE_PLACE, seed, 0, 40);
+        print_message("seed %d: %zu photos, %.3f +- %.3f, %.3f\n", (int)seed, s.n_photos, s.deviation, s.error,
+                      s.explained);
+        assert_false(s.differs);
+    }
 }
 
 static void a_spread_is_seen(void **state)
@@ -113,6 +151,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constant_exposures_are_alike),
+        cmocka_unit_test(hidden_points_are_no_exposures),
         cmocka_unit_test(a_spread_is_seen),
         cmocka_unit_test(nine_photos_tell_as_much),
         cmocka_unit_test(a_small_spread_is_seen),

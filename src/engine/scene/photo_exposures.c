@@ -18,9 +18,10 @@
 #define LEAST_PHOTOS 5      /* with fewer photos nothing can be said */
 #define POINT_PHOTOS 3      /* in which a point lies, so that it says something */
 #define SWEEPS 6
-#define CELL_POINTS 4       /* points to a cell, if the picture contained all points */
+#define CELLS 16            /* along each side of a picture */
 #define MOST_CELL_POINTS 100000 /* that hide others */
-#define HIDDEN 1.1          /* times the depth of the nearest point in the cell: a point behind may be hidden */
+#define HIDDEN 1.15         /* times the depth of the nearest point in the cell: a point behind may be hidden */
+#define FARTHEST 3.0f       /* times the depth of a point in the photo nearest to it */
 #define DARKEST 10          /* levels: darker pixels are noise */
 #define LEAST_DEVIATION 0.03 /* stops of display values: less is not worth a gain */
 #define FEW_DEVIATION 0.8    /* over the number of photos: few that see the same tell their exposures badly */
@@ -30,14 +31,13 @@
 typedef struct fit {
     splat_scene *scene;
     size_t n_photos, photo_stride, n_points, stride;
-    float *values;    /* [n_photos][n_points] log2 of the brightness; NAN: not seen */
+    float *values;    /* [n_photos][n_points] log2 of the brightness; NAN: not seen. Depths at first */
     double *photos;   /* [n_photos] e */
     double *points;   /* [n_points] x; NAN: in too few photos */
     uint8_t *is_used; /* [n_photos] */
     float *scratch;   /* [n_photos + n_points] */
-    size_t cells;     /* along each side of a picture */
     size_t nearest_stride; /* every so many points are tried as the nearest of a cell */
-    float *nearest;   /* [cells][cells] depth */
+    float nearest[CELLS][CELLS]; /* depth in the cells of a picture */
 } fit;
 
 /* The mean of 3 x 3 pixels, as log2; NAN at the ends of the range and at the border. */
@@ -55,25 +55,54 @@ static float brightness_at(const uint8_t *rgb, const splat_camera *camera, const
     return most >= SPLAT_PHOTO_SATURATED || sum < 27 * DARKEST ? NAN : log2f((float)sum / 27);
 }
 
-/* The cell of a place of the picture; false: it lies outside. */
-static bool cell_of(const fit *f, const splat_camera *camera, const double place[3], size_t *cell)
+/* The cell of a place of the picture; NULL: it lies outside. */
+static float *cell_of(fit *f, const splat_camera *camera, const double place[3])
 {
-    if (!(place[0] >= 0 && place[1] >= 0 && place[0] < camera->width && place[1] < camera->height)) return false;
-    *cell = (size_t)(place[1] / camera->height * f->cells) * f->cells + (size_t)(place[0] / camera->width * f->cells);
-    return true;
+    if (!(place[0] >= 0 && place[1] >= 0 && place[0] < camera->width && place[1] < camera->height)) return NULL;
+    return &f->nearest[(size_t)(place[1] / camera->height * CELLS)][(size_t)(place[0] / camera->width * CELLS)];
 }
 
 /* Finds the depth of the nearest point in each cell of a picture: this point may hide those behind it. */
 static void find_nearest(fit *f, const splat_camera *camera)
 {
     const splat_dataset *dataset = &f->scene->dataset;
-    double place[3];
-    size_t cell;
-    for (size_t i = 0; i < f->cells * f->cells; i++) f->nearest[i] = INFINITY;
-    for (size_t p = 0; p < dataset->n_points; p += f->nearest_stride)
-        if (splat_dataset_place_point(camera, dataset->points[p].position, 0, place) &&
-            cell_of(f, camera, place, &cell))
-            f->nearest[cell] = fminf(f->nearest[cell], (float)place[2]);
+    for (int row = 0; row < CELLS; row++)
+        for (int column = 0; column < CELLS; column++) f->nearest[row][column] = INFINITY;
+    for (size_t p = 0; p < dataset->n_points; p += f->nearest_stride) {
+        double place[3];
+        float *nearest = splat_dataset_place_point(camera, dataset->points[p].position, 0, place)
+                             ? cell_of(f, camera, place)
+                             : NULL;
+        if (nearest) *nearest = fminf(*nearest, (float)place[2]);
+    }
+}
+
+/* The depth of each point that no point seems to hide from photo k; else NAN. */
+static void find_depths(fit *f, size_t k)
+{
+    const splat_dataset *dataset = &f->scene->dataset;
+    const splat_camera *camera = &dataset->views[dataset->train[k * f->photo_stride]].camera;
+    find_nearest(f, camera);
+    for (size_t p = 0; p < f->n_points; p++) {
+        double place[3];
+        const bool is_ahead = splat_dataset_place_point(camera, dataset->points[p * f->stride].position, 0, place);
+        const float *nearest = is_ahead ? cell_of(f, camera, place) : NULL;
+        const bool is_first = nearest && place[2] < HIDDEN * (double)*nearest;
+        f->values[k * f->n_points + p] = is_first ? (float)place[2] : NAN;
+    }
+}
+
+/* The farther a photo is, the more often something hides a point that no other point stands for. */
+static void keep_near(fit *f)
+{
+    for (size_t p = 0; p < f->n_points; p++) {
+        float nearest = INFINITY;
+        for (size_t k = 0; k < f->n_photos; k++) nearest = fminf(nearest, f->values[k * f->n_points + p]);
+        for (size_t k = 0; k < f->n_photos; k++) {
+            float *depth = &f->values[k * f->n_points + p];
+            if (*depth > FARTHEST * nearest) *depth = NAN;
+        }
+    }
 }
 
 static splat_status look(fit *f, size_t k, splat_error *error)
@@ -83,14 +112,12 @@ static splat_status look(fit *f, size_t k, splat_error *error)
     const splat_camera *camera = &dataset->views[index].camera;
     const uint8_t *rgb;
     SPLAT_TRY(splat_image_cache_acquire(f->scene->cache, index, &rgb, error));
-    find_nearest(f, camera);
     for (size_t p = 0; p < f->n_points; p++) {
+        float *value = &f->values[k * f->n_points + p];
         double place[3];
-        size_t cell;
-        const bool is_ahead = splat_dataset_place_point(camera, dataset->points[p * f->stride].position, 0, place);
-        const bool is_first = is_ahead && cell_of(f, camera, place, &cell) &&
-                              place[2] < HIDDEN * (double)f->nearest[cell];
-        f->values[k * f->n_points + p] = is_first ? brightness_at(rgb, camera, place) : NAN;
+        if (isnan(*value)) continue;
+        splat_dataset_place_point(camera, dataset->points[p * f->stride].position, 0, place);
+        *value = brightness_at(rgb, camera, place);
     }
     splat_image_cache_release(f->scene->cache, index);
     return SPLAT_OK;
@@ -98,6 +125,8 @@ static splat_status look(fit *f, size_t k, splat_error *error)
 
 static splat_status look_at_all(fit *f, splat_error *error)
 {
+    for (size_t k = 0; k < f->n_photos; k++) find_depths(f, k);
+    keep_near(f);
     for (size_t k = 0; k < f->n_photos; k++) {
         for (size_t next = k + 1; next < k + 5 && next < f->n_photos; next++)
             splat_image_cache_prefetch(f->scene->cache, f->scene->dataset.train[next * f->photo_stride]);
@@ -219,14 +248,12 @@ splat_status splat_scene_measure_exposures(splat_scene *scene, splat_exposure_sp
     f.stride = (dataset->n_points + MOST_POINTS - 1) / MOST_POINTS;
     f.n_points = dataset->n_points / f.stride;
     f.nearest_stride = dataset->n_points / MOST_CELL_POINTS + 1;
-    f.cells = (size_t)sqrt((double)(dataset->n_points / f.nearest_stride) / CELL_POINTS) + 1;
-    f.nearest = malloc(f.cells * f.cells * sizeof *f.nearest);
     f.values = malloc(f.n_photos * f.n_points * sizeof *f.values);
     f.photos = calloc(f.n_photos, sizeof *f.photos);
     f.points = calloc(f.n_points, sizeof *f.points);
     f.is_used = calloc(f.n_photos, 1);
     f.scratch = malloc((f.n_photos + f.n_points) * sizeof *f.scratch);
-    splat_status status = f.values && f.photos && f.points && f.is_used && f.scratch && f.nearest
+    splat_status status = f.values && f.photos && f.points && f.is_used && f.scratch
                               ? look_at_all(&f, error)
                               : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the brightness of %zu points",
                                            f.n_points);
@@ -236,6 +263,5 @@ splat_status splat_scene_measure_exposures(splat_scene *scene, splat_exposure_sp
     free(f.points);
     free(f.is_used);
     free(f.scratch);
-    free(f.nearest);
     return status;
 }
