@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-#define SIZE 0.02f /* about 1.25 pixels of the sphere */
+#define SIZE 0.045f /* about 1.25 pixels of the sphere */
 
 /* The sphere around which the cameras stand. */
 static splat_mesh make_ball(double radius)
@@ -41,19 +41,25 @@ static double mean_radius(const splat_mesh *mesh)
 
 static const splat_free_space nothing_known = {0}, no_view_used = {.knows_surface = true};
 
-static splat_mesh follow(splat_scene *scene, splat_model *model, const splat_free_space *space, double radius,
-                         int threads)
+static void follow_with(splat_scene *scene, splat_model *model, const splat_free_space *space, float size, int threads,
+                        splat_mesh *mesh)
 {
     splat_mesh_extract_options options;
     splat_error error;
-    splat_mesh mesh = make_ball(radius);
-    float *sizes = malloc(mesh.n_vertices * sizeof *sizes);
-    for (size_t i = 0; i < mesh.n_vertices; i++) sizes[i] = SIZE;
+    float *sizes = malloc(mesh->n_vertices * sizeof *sizes);
+    for (size_t i = 0; i < mesh->n_vertices; i++) sizes[i] = size;
     splat_mesh_extract_options_init(&options);
     const splat_extraction e = {.options = &options, .scene = scene, .model = model, .space = space,
                                 .threads = threads};
-    ASSERT_OK(splat_extract_outlines(&e, sizes, &mesh, &error));
+    ASSERT_OK(splat_extract_outlines(&e, sizes, mesh, &error));
     free(sizes);
+}
+
+static splat_mesh follow(splat_scene *scene, splat_model *model, const splat_free_space *space, double radius,
+                         int threads)
+{
+    splat_mesh mesh = make_ball(radius);
+    follow_with(scene, model, space, SIZE, threads, &mesh);
     return mesh;
 }
 
@@ -87,8 +93,111 @@ static void outlines_follow_the_splat(void **state)
     splat_context_destroy(context);
 }
 
+/* Views whose pixels are larger than the surface is fine move nothing. */
+static void coarse_views_move_nothing(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_scene *scene = open_scene(context);
+    splat_model *model;
+    splat_error error;
+    write_sphere("sphere.ply", 6);
+    ASSERT_OK(splat_model_load(context, "sphere.ply", &model, &error));
+    splat_mesh mesh = make_ball(0.97 * RADIUS);
+    follow_with(scene, model, &nothing_known, 0.3f * SIZE, 2, &mesh);
+    assert_true(fabs(mean_radius(&mesh) - 0.97 * RADIUS) < 1e-6);
+    splat_mesh_free(&mesh);
+    splat_model_destroy(model);
+    splat_scene_close(scene);
+    splat_context_destroy(context);
+}
+
+#define SIDE 60 /* discs, and quads of the mesh, along a side of the floor */
+#define GAP 10  /* quads from the middle of the floor to the sides of its hole */
+#define QUAD 0.04f
+
+static float floor_place(int i)
+{
+    return QUAD * (float)(i - SIDE / 2);
+}
+
+#define FLOOR_Y 0.0 /* the cameras look down on it */
+
+/* Discs on a floor. */
+static void write_floor(const char *path)
+{
+    splat_error error;
+    const size_t n = (size_t)SIDE * SIDE;
+    splat_cloud g = {.n = n, .sh_degree = 0, .render_mode = SPLAT_RENDER_MIP};
+    g.means = calloc(3 * n, sizeof(float));
+    g.sh_dc = calloc(3 * n, sizeof(float));
+    g.opacities = calloc(n, sizeof(float));
+    g.scales = calloc(3 * n, sizeof(float));
+    g.rotations = calloc(4 * n, sizeof(float));
+    for (size_t i = 0; i < n; i++) {
+        g.means[3 * i] = floor_place((int)(i % SIDE));
+        g.means[3 * i + 1] = (float)FLOOR_Y;
+        g.means[3 * i + 2] = floor_place((int)(i / SIDE));
+        for (int k = 0; k < 3; k++) g.scales[3 * i + (size_t)k] = logf(k == 1 ? 0.001f : 0.7f * QUAD);
+        g.opacities[i] = 6;
+        g.rotations[4 * i] = 1;
+    }
+    must(splat_cloud_write(path, &g, NULL, &error), &error);
+    splat_cloud_free(&g);
+}
+
+/* The same floor as a mesh, with a square hole in its middle. */
+static splat_mesh make_holed_floor(void)
+{
+    splat_mesh mesh = {0};
+    for (int j = 0; j < SIDE; j++)
+        for (int i = 0; i < SIDE; i++) put_vertex(&mesh, (double)floor_place(i), FLOOR_Y, (double)floor_place(j));
+    for (int j = 0; j + 1 < SIDE; j++)
+        for (int i = 0; i + 1 < SIDE; i++) {
+            const uint32_t v = (uint32_t)(j * SIDE + i);
+            if (abs(i - SIDE / 2) < GAP && abs(j - SIDE / 2) < GAP) continue;
+            put_face(&mesh, v, v + 1, v + SIDE);
+            put_face(&mesh, v + 1, v + SIDE + 1, v + SIDE);
+        }
+    return mesh;
+}
+
+/* The splat goes on over the hole, so its rim is no outline. */
+static void a_hole_does_not_lift_its_rim(void **state)
+{
+    (void)state;
+    splat_context *context = open_cpu(2);
+    splat_scene *scene = open_scene(context);
+    splat_model *model;
+    splat_error error;
+    write_floor("floor.ply");
+    ASSERT_OK(splat_model_load(context, "floor.ply", &model, &error));
+    splat_mesh mesh = make_holed_floor();
+    follow_with(scene, model, &nothing_known, SIZE, 2, &mesh);
+    double sum = 0, most = 0;
+    size_t n = 0;
+    for (int j = 0; j < SIDE; j++)
+        for (int i = 0; i < SIDE; i++) {
+            const double up = fabs((double)mesh.vertices[3 * (j * SIDE + i) + 1] - FLOOR_Y);
+            if (abs(i - SIDE / 2) > GAP + 2 || abs(j - SIDE / 2) > GAP + 2) continue;
+            sum += up;
+            most = fmax(most, up);
+            n++;
+        }
+    print_message("around the hole: %.4f, %.4f at most\n", sum / (double)n, most);
+    assert_true(sum < 0.004 * (double)n && most < 0.02);
+    splat_mesh_free(&mesh);
+    splat_model_destroy(model);
+    splat_scene_close(scene);
+    splat_context_destroy(context);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(outlines_follow_the_splat)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outlines_follow_the_splat),
+        cmocka_unit_test(coarse_views_move_nothing),
+        cmocka_unit_test(a_hole_does_not_lift_its_rim),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

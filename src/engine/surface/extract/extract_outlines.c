@@ -1,6 +1,6 @@
 /* Each round draws the mesh in the training views that it is made from and measures, at vertices next to outlines, how
  * far the outline of the splat lies beyond the outline of the mesh. Then least squares move the vertices as the views
- * ask, and neighbours together. */
+ * ask, and neighbours together. Where the splat goes on, the mesh has a border, which grows along its surface. */
 #include "surface/extract/extract_outlines.h"
 
 #include "math/camera.h"
@@ -17,12 +17,16 @@
 
 #define MOST_PIXELS 1e6   /* of a view */
 #define LEAST_PIXELS 1e4  /* however little memory there is */
-#define VERTEX_BYTES 100u /* held while vertices move */
+#define VERTEX_BYTES 112u /* held while vertices move */
 #define FACE_BYTES 24u
 #define UNKNOWN 255       /* alpha of pixels that a mask leaves out; others: 0 to 254 */
 #define DEPTH_STEP 5e-4f  /* of a stored depth, part of it */
 #define NEAREST 1e-6f     /* of stored depths, scene units */
 #define LEAST_STEP 0.08f  /* of the depth, to what is behind a surface; besides four pixels of one seen at 14 degrees */
+#define EVEN_STEPS 3      /* a surface ends where its depth grows by more than so many times its step before, */
+#define LEAST_END 40      /* and so many DEPTH_STEPs */
+#define COARSE 1.5f       /* of a vertex' size: a view of larger pixels says nothing about the vertex */
+#define CELL_PIXELS 1.25f /* pixels to a size, where a surface is seen steeply */
 #define ROUNDS 3
 #define SOLVER_ROUNDS 24
 #define TURNS 3           /* times that a way which turns a face over is halved, at most */
@@ -31,6 +35,7 @@
 #define WINDOW 2          /* pixels around a vertex that tell the way out */
 #define INNER 1.25f       /* pixels of the way that is measured: into the surface */
 #define OUTER 3.0f        /* and out of it */
+#define FARTHEST 8        /* pixels: the splat goes on if it does not end so near */
 #define STEP 0.25f
 #define MOST_SHIFT 1.5f   /* pixels */
 #define TOGETHER 1.0f     /* weight, in views, of the difference between the ways of two neighbours */
@@ -239,6 +244,42 @@ static bool is_at_outline(const covers *c, const float image[3])
     return is_open && is_seen;
 }
 
+/* True for those whose surface before `behind` ends on the way out of a place. */
+typedef struct outline_ends {
+    bool of_splat, of_mesh;
+} outline_ends;
+
+/* The walk from pixel to pixel along a way out. */
+typedef struct walk {
+    int code, step; /* of the pixel before, if it is covered, and from the one before that, if larger; else 0 */
+    bool has_end;
+} walk;
+
+/* A surface ends where nothing comes after it, or where its depth grows by more than it did. The depth of a surface at
+ * a grazing angle grows in even steps. */
+static void go_on(walk *w, int code, uint16_t behind)
+{
+    const bool is_covered = code > 0 && code < behind;
+    const int step = code - w->code;
+    w->has_end |= w->code && !is_covered && (code == 0 || step > EVEN_STEPS * w->step + LEAST_END);
+    w->step = is_covered && w->code && step > 0 ? step : 0;
+    w->code = is_covered ? code : 0;
+}
+
+static outline_ends find_ends(const covers *c, float x, float y, const float out[2])
+{
+    const splat_drawn_view *d = c->drawn;
+    walk splat = {0}, mesh = {0};
+    for (int t = -WINDOW; t <= FARTHEST; t++) {
+        const int i = (int)floorf(x + (float)t * out[0]), j = (int)floorf(y + (float)t * out[1]);
+        if (i < 0 || j < 0 || i >= d->camera.width || j >= d->camera.height) break;
+        const size_t p = (size_t)j * (size_t)d->camera.width + (size_t)i;
+        go_on(&splat, c->splat[p].depth, c->code);
+        if (t <= (int)OUTER) go_on(&mesh, d->faces[p] ? code_of(d->depth[p]) : 0, c->code);
+    }
+    return (outline_ends){splat.has_end, mesh.has_end};
+}
+
 /* Pixels by which the picture of a vertex moves along `out` with a way of it. */
 static void find_way(const splat_camera *c, const float image[3], const float out[2], float way[3])
 {
@@ -246,6 +287,13 @@ static void find_way(const splat_camera *c, const float image[3], const float ou
     for (int k = 0; k < 3; k++)
         way[k] = (out[0] * c->fx * (c->rotation[k] - x * c->rotation[6 + k]) +
                   out[1] * c->fy * (c->rotation[3 + k] - y * c->rotation[6 + k])) / image[2];
+}
+
+/* Takes what leaves the surface out of a way. */
+static void flatten(const float normal[3], float way[3])
+{
+    const float along = normal[0] * way[0] + normal[1] * way[1] + normal[2] * way[2];
+    for (int k = 0; k < 3; k++) way[k] -= along * normal[k];
 }
 
 static void look(void *user, const splat_drawn_view *d)
@@ -258,11 +306,15 @@ static void look(void *user, const splat_drawn_view *d)
         sighting s = {.vertex = v};
         float image[3], out[2];
         if (!splat_camera_project(&d->camera, o->mesh->vertices + 3 * (size_t)v, image)) continue;
+        if (CELL_PIXELS * image[2] > COARSE * d->camera.fx * o->sizes[v]) continue;
         c.behind = step_behind(&d->camera, image[2]);
         if (!is_at_outline(&c, image)) continue;
         c.code = code_of(c.behind);
         if (!find_way_out(&c, image[0], image[1], out) || !measure(&c, image[0], image[1], out, &s.shift)) continue;
+        const outline_ends ends = find_ends(&c, image[0], image[1], out);
+        if (!ends.of_mesh) continue;
         find_way(&d->camera, image, out, s.way);
+        if (!ends.of_splat) flatten(o->mesh->normals + 3 * (size_t)v, s.way);
         if (view->n == view->room) {
             const size_t room = 2 * view->room + 1024;
             sighting *more = realloc(view->of, room * sizeof *more);
@@ -336,7 +388,7 @@ static void solve(const double a[6], const double b[3], float x[3])
 static void relax(const outliner *o, size_t v)
 {
     const uint32_t n = o->starts[v + 1] - o->starts[v];
-    const double pixel = 1.25 / (double)o->sizes[v];
+    const double pixel = (double)CELL_PIXELS / (double)o->sizes[v];
     const double still = (double)(o->rings[v] > RINGS ? STILL : UNSEEN_STILL) * pixel * pixel;
     double a[6], b[3], mean[3] = {0, 0, 0}, edge = 0;
     for (uint32_t i = o->starts[v]; i < o->starts[v + 1]; i++)
@@ -423,6 +475,7 @@ static splat_status make_rounds(outliner *o, splat_error *error)
     memcpy(o->begin, o->mesh->vertices, 3 * o->mesh->n_vertices * sizeof *o->begin);
     for (int round = 0; round < ROUNDS; round++) {
         SPLAT_TRY(splat_surface_go_on(o->e->options, "following outlines", (double)round / ROUNDS, error));
+        SPLAT_TRY(splat_mesh_compute_normals(o->mesh, o->e->threads, error));
         SPLAT_TRY(splat_extract_draw(o->e, o->mesh, true, o->most_pixels, look, o, error));
         for (size_t v = 0; v < o->e->scene->dataset.n_train; v++)
             if (o->views[v].is_short)
