@@ -185,7 +185,7 @@ static void a_hole_does_not_lift_its_rim(void **state)
             n++;
         }
     print_message("around the hole: %.4f, %.4f at most\n", sum / (double)n, most);
-    assert_true(sum < 0.004 * (double)n && most < 0.02);
+    assert_true(sum < 0.002 * (double)n && most < 0.01);
     splat_mesh_free(&mesh);
     splat_model_destroy(model);
     splat_scene_close(scene);

@@ -244,24 +244,26 @@ static bool is_at_outline(const covers *c, const float image[3])
     return is_open && is_seen;
 }
 
-/* True for those whose surface before `behind` ends on the way out of a place. */
+/* On the way out of a place: whether the splat and the mesh end, and whether the splat has a step that is no end. */
 typedef struct outline_ends {
-    bool of_splat, of_mesh;
+    bool of_splat, of_mesh, in_splat;
 } outline_ends;
 
 /* The walk from pixel to pixel along a way out. */
 typedef struct walk {
     int code, step; /* of the pixel before, if it is covered, and from the one before that, if larger; else 0 */
-    bool has_end;
+    bool has_end, has_step;
 } walk;
 
-/* A surface ends where nothing comes after it, or where its depth grows by more than it did. The depth of a surface at
- * a grazing angle grows in even steps. */
+/* A surface has a step where nothing comes after it, or where its depth grows by more than it did: at a grazing angle
+ * depth grows in even steps. The surface ends at its first step if what follows lies behind. */
 static void go_on(walk *w, int code, uint16_t behind)
 {
     const bool is_covered = code > 0 && code < behind;
     const int step = code - w->code;
-    w->has_end |= w->code && !is_covered && (code == 0 || step > EVEN_STEPS * w->step + LEAST_END);
+    const bool has_step = w->code && (code == 0 || step > EVEN_STEPS * w->step + LEAST_END);
+    w->has_end |= has_step && !is_covered && !w->has_step;
+    w->has_step |= has_step || (w->code && is_covered && step < -LEAST_END); /* or something stands before it */
     w->step = is_covered && w->code && step > 0 ? step : 0;
     w->code = is_covered ? code : 0;
 }
@@ -277,7 +279,7 @@ static outline_ends find_ends(const covers *c, float x, float y, const float out
         go_on(&splat, c->splat[p].depth, c->code);
         if (t <= (int)OUTER) go_on(&mesh, d->faces[p] ? code_of(d->depth[p]) : 0, c->code);
     }
-    return (outline_ends){splat.has_end, mesh.has_end};
+    return (outline_ends){splat.has_end, mesh.has_end, splat.has_step};
 }
 
 /* Pixels by which the picture of a vertex moves along `out` with a way of it. */
@@ -312,7 +314,7 @@ static void look(void *user, const splat_drawn_view *d)
         c.code = code_of(c.behind);
         if (!find_way_out(&c, image[0], image[1], out) || !measure(&c, image[0], image[1], out, &s.shift)) continue;
         const outline_ends ends = find_ends(&c, image[0], image[1], out);
-        if (!ends.of_mesh) continue;
+        if (!ends.of_mesh || (!ends.of_splat && ends.in_splat)) continue;
         find_way(&d->camera, image, out, s.way);
         if (!ends.of_splat) flatten(o->mesh->normals + 3 * (size_t)v, s.way);
         if (view->n == view->room) {
