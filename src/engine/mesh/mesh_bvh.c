@@ -93,10 +93,10 @@ static void make_node(splat_mesh_bvh *bvh, item *all, size_t node, size_t first,
     }
     const size_t middle = leaf_start(bvh, first + leaves / 2) - begin;
     double least = INFINITY;
-    int best = 0, now = -1;
+    int best = 0;
     for (int axis = 0; axis < 3; axis++) {
         float left[6], right[6];
-        part_at(items, n, middle, now = axis);
+        part_at(items, n, middle, axis);
         bounds_of(items, middle, left);
         bounds_of(items + middle, n - middle, right);
         double cost = half_area(left) + half_area(right);
@@ -105,7 +105,7 @@ static void make_node(splat_mesh_bvh *bvh, item *all, size_t node, size_t first,
             best = axis;
         }
     }
-    if (best != now) part_at(items, n, middle, best);
+    if (best < 2) part_at(items, n, middle, best); /* the last axis is the one that was parted last */
 #pragma omp task if (n > MANY)
     make_node(bvh, all, 2 * node, first, leaves / 2);
     make_node(bvh, all, 2 * node + 1, first + leaves / 2, leaves / 2);

@@ -312,9 +312,10 @@ static void look(void *user, const splat_drawn_view *d)
         c.behind = step_behind(&d->camera, image[2]);
         if (!is_at_outline(&c, image)) continue;
         c.code = code_of(c.behind);
-        if (!find_way_out(&c, image[0], image[1], out) || !measure(&c, image[0], image[1], out, &s.shift)) continue;
+        if (!find_way_out(&c, image[0], image[1], out)) continue;
         const outline_ends ends = find_ends(&c, image[0], image[1], out);
         if (!ends.of_mesh || (!ends.of_splat && ends.in_splat)) continue;
+        if (!measure(&c, image[0], image[1], out, &s.shift)) continue;
         find_way(&d->camera, image, out, s.way);
         if (!ends.of_splat) flatten(o->mesh->normals + 3 * (size_t)v, s.way);
         if (view->n == view->room) {
