@@ -7,6 +7,7 @@
 #include "surface/planes/plane_creases.h"
 #include "math/vec3.h"
 #include "surface/planes/plane_anchors.h"
+#include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_rims.h"
 
@@ -245,28 +246,6 @@ static void solve(refiner *r)
     }
 }
 
-static void normalize(double a[3])
-{
-    double inverse = 1 / sqrt(splat_dot3(a, a));
-    for (int k = 0; k < 3; k++) a[k] *= inverse;
-}
-
-/* Turns a plane about its centroid and shifts it; the axes stay in it. */
-static void move(plane_fit *fit, const double x[3])
-{
-    double *n = fit->normal, *u = fit->axes[0], *v = fit->axes[1], along;
-    for (int k = 0; k < 3; k++) n[k] += x[0] * u[k] + x[1] * v[k];
-    normalize(n);
-    for (int k = 0; k < 3; k++) fit->centroid[k] += x[2] * n[k];
-    fit->offset = splat_dot3(n, fit->centroid);
-    along = splat_dot3(u, n);
-    for (int k = 0; k < 3; k++) u[k] -= along * n[k];
-    normalize(u);
-    const double cross[3] = {n[1] * u[2] - n[2] * u[1], n[2] * u[0] - n[0] * u[2], n[0] * u[1] - n[1] * u[0]};
-    along = splat_dot3(cross, v) < 0 ? -1 : 1;
-    for (int k = 0; k < 3; k++) v[k] = along * cross[k];
-}
-
 /* True if two planes meet at an edge, and neither ends in front of the other. */
 static bool is_crease(const refiner *r, const splat_camera *c, const plane_view *view, const plane_edge *edge,
                       crease *found)
@@ -366,7 +345,7 @@ static void make_passes(refiner *r, bool has_rims)
         add_angles(r, has_rims);
         if (has_rims) leave_out_tied(r);
         solve(r);
-        for (size_t i = 0; i < r->n; i++) move(&r->planes[i].fit, r->vector + 3 * i);
+        for (size_t i = 0; i < r->n; i++) plane_fit_move(&r->planes[i].fit, r->vector + 3 * i);
     }
     add_all_anchors(r, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include "base/rng.h"
 #include "math/symmetric3.h"
+#include "math/vec3.h"
 #include "surface/planes/plane_parts.h"
 
 #include <stdlib.h>
@@ -40,6 +41,27 @@ bool plane_fit_make(const plane_moments *m, plane_fit *fit)
     fit->offset = 0;
     for (int k = 0; k < 3; k++) fit->offset += fit->normal[k] * c[k];
     return isfinite(fit->offset);
+}
+
+static void normalize(double a[3])
+{
+    double inverse = 1 / sqrt(splat_dot3(a, a));
+    for (int k = 0; k < 3; k++) a[k] *= inverse;
+}
+
+void plane_fit_move(plane_fit *fit, const double x[3])
+{
+    double *n = fit->normal, *u = fit->axes[0], *v = fit->axes[1], along;
+    for (int k = 0; k < 3; k++) n[k] += x[0] * u[k] + x[1] * v[k];
+    normalize(n);
+    for (int k = 0; k < 3; k++) fit->centroid[k] += x[2] * n[k];
+    fit->offset = splat_dot3(n, fit->centroid);
+    along = splat_dot3(u, n);
+    for (int k = 0; k < 3; k++) u[k] -= along * n[k];
+    normalize(u);
+    const double cross[3] = {n[1] * u[2] - n[2] * u[1], n[2] * u[0] - n[0] * u[2], n[0] * u[1] - n[1] * u[0]};
+    along = splat_dot3(cross, v) < 0 ? -1 : 1;
+    for (int k = 0; k < 3; k++) v[k] = along * cross[k];
 }
 
 /* ---------------------------------------------------------------- planes of a segment

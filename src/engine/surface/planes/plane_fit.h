@@ -7,6 +7,9 @@
 void plane_moments_add(plane_moments *m, const float position[3], double weight);
 /* False without at least three places' weight. */
 bool plane_fit_make(const plane_moments *m, plane_fit *fit);
+/* Turns a plane about its centroid by x[0] and x[1] radians, towards its axes, and shifts it by x[2]; the axes stay in
+ * it. */
+void plane_fit_move(plane_fit *fit, const double x[3]);
 /* The planes of each segment's seeds. */
 splat_status plane_hypotheses_make(const splat_view_maps *maps, plane_view *view, uint32_t number, uint64_t seed,
                                    splat_error *error);
