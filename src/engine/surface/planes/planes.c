@@ -8,6 +8,7 @@
 #include "scene/sky.h"
 #include "stereo/resized_photo.h"
 #include "surface/extract/extraction.h"
+#include "surface/planes/plane_agree.h"
 #include "surface/planes/plane_arches.h"
 #include "surface/planes/plane_assign.h"
 #include "surface/planes/plane_choose.h"
@@ -229,7 +230,8 @@ static splat_status choose_part(finder *f, size_t part, splat_error *error)
     return for_views(f, choose, error);
 }
 
-/* The photos choose in all views. What some of them chose tells the gains again where photos differ in brightness. */
+/* The photos choose in all views. What some of them chose tells the gains again where photos differ in brightness. Once
+ * gains are known, planes move to where the photos agree on them. */
 static splat_status choose_all(finder *f, splat_error *error)
 {
     const plane_shade shade = {f->maps, f->views};
@@ -242,6 +244,8 @@ static splat_status choose_all(finder *f, splat_error *error)
         SPLAT_TRY(plane_gains_apply(&shade, f->planes, f->threads, f->views, &are_equal, error));
         for (size_t v = 0; v < f->maps->n; v++) plane_surfaces_free(&f->views[v]);
     }
+    SPLAT_TRY(plane_gains_noise(f->shade, f->planes, f->threads, &f->noise, error));
+    SPLAT_TRY(plane_agree(f->shade, f->planes, f->n_planes, f->noise, f->threads, error));
     return choose_part(f, 1, error);
 }
 
