@@ -112,6 +112,12 @@ static double no_light(const float place[3], int view)
     return 120 + 4 * (double)room_noise(at, 0.3f);
 }
 
+/* Gloss: each view sees something else besides. */
+static double glossy_light(const float place[3], int view)
+{
+    return smooth_light(place, view) + no_light(place, view) - 120;
+}
+
 static void a_wall_moves_to_where_views_agree(void **state)
 {
     (void)state;
@@ -134,6 +140,13 @@ static void a_wall_without_shading_stays(void **state)
     assert_true(off_at(&plane, -2) == off_at(&plane, 2) && fabs(off_at(&plane, 0) - 0.1) < 1e-12);
 }
 
+static void a_glossy_wall_stays(void **state)
+{
+    (void)state;
+    const plane_global plane = move_plane(glossy_light, 0.15, 0, 0);
+    assert_true(fabs(off_at(&plane, 0) - 0.15) < 1e-12);
+}
+
 /* A floor that mirrors its lamps looks as if it were lower. */
 static void a_wall_stays_where_the_splat_has_it(void **state)
 {
@@ -148,6 +161,7 @@ int main(void)
         cmocka_unit_test(a_wall_moves_to_where_views_agree),
         cmocka_unit_test(a_wall_that_is_right_stays),
         cmocka_unit_test(a_wall_without_shading_stays),
+        cmocka_unit_test(a_glossy_wall_stays),
         cmocka_unit_test(a_wall_stays_where_the_splat_has_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 #include "math/vec3.h"
 #include "surface/planes/plane_anchors.h"
 #include "surface/planes/plane_fit.h"
+#include "surface/planes/plane_follow.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -198,6 +199,15 @@ static double sureness(const agreement *a, const double from[3], const double to
     return mean > 0 ? mean / sqrt(variance + 1e-12) : 0;
 }
 
+/* True if most sites have a small residual there: a larger one says nothing, as of gloss. */
+static bool is_fair(const agreement *a, const double x[3])
+{
+    const plane_fit fit = moved_by(a, x);
+    size_t n_fair = 0;
+    for (size_t i = 0; i < a->n; i++) n_fair += cost_of(a, &fit, &a->sites[i]) < logf(1 + PLANE_FAIR);
+    return 2 * n_fair > a->n;
+}
+
 /* The place that views agree on. */
 static plane_fit agree(const agreement *a)
 {
@@ -206,7 +216,7 @@ static plane_fit agree(const agreement *a)
     for (int k = -STEPS; k <= STEPS; k++) try_place(a, own, 2, k * STEP * a->depth, shifted, &gain);
     search(a, 2, shifted);
     if (!(fabs(shifted[2]) < (STEPS - 0.5) * STEP * a->depth)) return *a->fit; /* farther off, if at all */
-    if (!(sureness(a, own, shifted) >= LEAST_SURE)) return *a->fit;
+    if (!is_fair(a, shifted) || !(sureness(a, own, shifted) >= LEAST_SURE)) return *a->fit;
     memcpy(turned, shifted, sizeof turned);
     search(a, 0, turned);
     return moved_by(a, sureness(a, shifted, turned) >= LEAST_SURE ? turned : shifted);

@@ -8,9 +8,9 @@
 #include "surface/planes/plane_shade.h"
 
 /* Moves each plane, by less than 5 % of its mean depth, to where the residuals of its pixels (plane_shade_residual) are
- * least, and then turns it, if the views agree on it: the mean gain of a view is 3.75 of its standard errors or more.
- * planes: [n]; labels of the views tell their pixels. noise: of the photos on a surface that is right, in levels. Does
- * not depend on threads. Errors: MEMORY; then some planes may have moved. */
+ * least, and then turns it, if the views agree on it: the mean gain of a view is 3.75 of its standard errors or more,
+ * and most residuals are small then. planes: [n]; labels of the views tell their pixels. noise: of the photos on a
+ * surface that is right, in levels. Does not depend on threads. Errors: MEMORY; then some planes may have moved. */
 splat_status plane_agree(const plane_shade *shade, plane_global *planes, size_t n, float noise, int threads,
                          splat_error *error);
 
