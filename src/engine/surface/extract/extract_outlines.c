@@ -244,10 +244,12 @@ static bool is_at_outline(const covers *c, const float image[3])
     return is_open && is_seen;
 }
 
-/* On the way out of a place: whether the splat and the mesh end, and whether the splat has a step that is no end. */
-typedef struct outline_ends {
-    bool of_splat, of_mesh, in_splat;
-} outline_ends;
+/* A view's answer to a place of the mesh, on the way out. */
+typedef enum outline {
+    OUTLINE_NONE,   /* the mesh goes on, or the splat has a step that is no end */
+    OUTLINE_BORDER, /* the mesh ends, and the splat goes on */
+    OUTLINE_END,    /* both end */
+} outline;
 
 /* The walk from pixel to pixel along a way out. */
 typedef struct walk {
@@ -268,7 +270,7 @@ static void go_on(walk *w, int code, uint16_t behind)
     w->code = is_covered ? code : 0;
 }
 
-static outline_ends find_ends(const covers *c, float x, float y, const float out[2])
+static outline find_outline(const covers *c, float x, float y, const float out[2])
 {
     const splat_drawn_view *d = c->drawn;
     walk splat = {0}, mesh = {0};
@@ -279,7 +281,9 @@ static outline_ends find_ends(const covers *c, float x, float y, const float out
         go_on(&splat, c->splat[p].depth, c->code);
         if (t <= (int)OUTER) go_on(&mesh, d->faces[p] ? code_of(d->depth[p]) : 0, c->code);
     }
-    return (outline_ends){splat.has_end, mesh.has_end, splat.has_step};
+    if (!mesh.has_end) return OUTLINE_NONE;
+    if (splat.has_end) return OUTLINE_END;
+    return splat.has_step ? OUTLINE_NONE : OUTLINE_BORDER;
 }
 
 /* Pixels by which the picture of a vertex moves along `out` with a way of it. */
@@ -313,11 +317,11 @@ static void look(void *user, const splat_drawn_view *d)
         if (!is_at_outline(&c, image)) continue;
         c.code = code_of(c.behind);
         if (!find_way_out(&c, image[0], image[1], out)) continue;
-        const outline_ends ends = find_ends(&c, image[0], image[1], out);
-        if (!ends.of_mesh || (!ends.of_splat && ends.in_splat)) continue;
+        const outline found = find_outline(&c, image[0], image[1], out);
+        if (found == OUTLINE_NONE) continue;
         if (!measure(&c, image[0], image[1], out, &s.shift)) continue;
         find_way(&d->camera, image, out, s.way);
-        if (!ends.of_splat) flatten(o->mesh->normals + 3 * (size_t)v, s.way);
+        if (found == OUTLINE_BORDER) flatten(o->mesh->normals + 3 * (size_t)v, s.way);
         if (view->n == view->room) {
             const size_t room = 2 * view->room + 1024;
             sighting *more = realloc(view->of, room * sizeof *more);
