@@ -256,17 +256,30 @@ static splat_status count_places(const plane_shade *shade, const plane_global *p
     return status;
 }
 
+static void swap_fits(plane_global *planes, plane_fit *fits, size_t n)
+{
+    for (size_t p = 0; p < n; p++) {
+        const plane_fit fit = planes[p].fit;
+        planes[p].fit = fits[p];
+        fits[p] = fit;
+    }
+}
+
 splat_status plane_agree(const plane_shade *shade, plane_global *planes, size_t n, float noise, int threads,
                          splat_error *error)
 {
-    plane_fit fits[PLANE_MAX_PLANES];
+    plane_fit fits[PLANE_MAX_PLANES]; /* where the planes were, and then where they are to be */
     size_t before[PLANE_MAX_PLANES], after[PLANE_MAX_PLANES];
-    SPLAT_TRY(count_places(shade, planes, n, threads, before, error));
+    bool is_any = false;
     for (size_t p = 0; p < n; p++) fits[p] = planes[p].fit;
     if (!move_all(shade, planes, n, noise, threads))
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for places of %zu planes", n);
+    for (size_t p = 0; p < n; p++) is_any |= memcmp(&fits[p], &planes[p].fit, sizeof fits[p]) != 0;
+    if (!is_any) return SPLAT_OK;
     SPLAT_TRY(count_places(shade, planes, n, threads, after, error));
+    swap_fits(planes, fits, n);
+    SPLAT_TRY(count_places(shade, planes, n, threads, before, error));
     for (size_t p = 0; p < n; p++)
-        if ((double)after[p] < LEAST_LEFT * (double)before[p]) planes[p].fit = fits[p];
+        if (!((double)after[p] < LEAST_LEFT * (double)before[p])) planes[p].fit = fits[p];
     return SPLAT_OK;
 }
