@@ -63,20 +63,38 @@ static splat_mesh follow(splat_scene *scene, splat_model *model, const splat_fre
     return mesh;
 }
 
+typedef struct work {
+    splat_context *context;
+    splat_scene *scene;
+    splat_model *model;
+} work;
+
+static void open_work(const char *splat, work *w)
+{
+    splat_error error;
+    w->context = open_cpu(2);
+    w->scene = open_scene(w->context);
+    ASSERT_OK(splat_model_load(w->context, splat, &w->model, &error));
+}
+
+static void close_work(work *w)
+{
+    splat_model_destroy(w->model);
+    splat_scene_close(w->scene);
+    splat_context_destroy(w->context);
+}
+
 static void outlines_follow_the_splat(void **state)
 {
     (void)state;
     static const double radii[] = {0.97 * RADIUS, RADIUS, 1.03 * RADIUS};
-    splat_context *context = open_cpu(2);
-    splat_scene *scene = open_scene(context);
-    splat_model *model;
-    splat_error error;
+    work w;
     double after[3];
     write_sphere("sphere.ply", 6);
-    ASSERT_OK(splat_model_load(context, "sphere.ply", &model, &error));
+    open_work("sphere.ply", &w);
     for (int i = 0; i < 3; i++) {
-        splat_mesh one = follow(scene, model, &nothing_known, radii[i], 1);
-        splat_mesh other = follow(scene, model, &nothing_known, radii[i], 3);
+        splat_mesh one = follow(w.scene, w.model, &nothing_known, radii[i], 1);
+        splat_mesh other = follow(w.scene, w.model, &nothing_known, radii[i], 3);
         assert_memory_equal(one.vertices, other.vertices, 3 * one.n_vertices * sizeof *one.vertices);
         after[i] = mean_radius(&one);
         print_message("radius %.4f: %.4f after it\n", radii[i], after[i]);
@@ -85,31 +103,24 @@ static void outlines_follow_the_splat(void **state)
     }
     for (int i = 0; i < 3; i += 2) assert_true(fabs(after[i] - after[1]) < 0.5 * fabs(radii[i] - radii[1]));
     assert_true(fabs(after[1] - RADIUS) < 0.02); /* discs stand 0.01 off, half opaque farther out */
-    splat_mesh still = follow(scene, model, &no_view_used, radii[0], 1);
+    splat_mesh still = follow(w.scene, w.model, &no_view_used, radii[0], 1);
     assert_true(fabs(mean_radius(&still) - radii[0]) < 1e-6);
     splat_mesh_free(&still);
-    splat_model_destroy(model);
-    splat_scene_close(scene);
-    splat_context_destroy(context);
+    close_work(&w);
 }
 
 /* Views whose pixels are larger than the surface is fine move nothing. */
 static void coarse_views_move_nothing(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu(2);
-    splat_scene *scene = open_scene(context);
-    splat_model *model;
-    splat_error error;
+    work w;
     write_sphere("sphere.ply", 6);
-    ASSERT_OK(splat_model_load(context, "sphere.ply", &model, &error));
+    open_work("sphere.ply", &w);
     splat_mesh mesh = make_ball(0.97 * RADIUS);
-    follow_with(scene, model, &nothing_known, 0.3f * SIZE, 2, &mesh);
+    follow_with(w.scene, w.model, &nothing_known, 0.3f * SIZE, 2, &mesh);
     assert_true(fabs(mean_radius(&mesh) - 0.97 * RADIUS) < 1e-6);
     splat_mesh_free(&mesh);
-    splat_model_destroy(model);
-    splat_scene_close(scene);
-    splat_context_destroy(context);
+    close_work(&w);
 }
 
 #define SIDE 60 /* discs, and quads of the mesh, along a side of the floor */
@@ -166,14 +177,11 @@ static splat_mesh make_holed_floor(void)
 static void a_hole_does_not_lift_its_rim(void **state)
 {
     (void)state;
-    splat_context *context = open_cpu(2);
-    splat_scene *scene = open_scene(context);
-    splat_model *model;
-    splat_error error;
+    work w;
     write_floor("floor.ply");
-    ASSERT_OK(splat_model_load(context, "floor.ply", &model, &error));
+    open_work("floor.ply", &w);
     splat_mesh mesh = make_holed_floor();
-    follow_with(scene, model, &nothing_known, SIZE, 2, &mesh);
+    follow_with(w.scene, w.model, &nothing_known, SIZE, 2, &mesh);
     double sum = 0, most = 0;
     size_t n = 0;
     for (int j = 0; j < SIDE; j++)
@@ -187,9 +195,7 @@ static void a_hole_does_not_lift_its_rim(void **state)
     print_message("around the hole: %.4f, %.4f at most\n", sum / (double)n, most);
     assert_true(sum < 0.002 * (double)n && most < 0.01);
     splat_mesh_free(&mesh);
-    splat_model_destroy(model);
-    splat_scene_close(scene);
-    splat_context_destroy(context);
+    close_work(&w);
 }
 
 int main(void)
