@@ -22,9 +22,11 @@ typedef enum splat_sample_scene {
     SPLAT_SAMPLE_SCENE_GLOSSY,  /* a room with a polished table, a mirror, a dark pane and an open window */
     SPLAT_SAMPLE_SCENE_WHEEL,   /* a wheel with spokes of 2 mm, 4, 2 and 1 pixels wide */
     SPLAT_SAMPLE_SCENE_TABLE,   /* meshes of yours (`things`) on a table, from all around */
-    SPLAT_SAMPLE_SCENE_PLACE    /* a building or a room of yours (`things`) under the sky, from where one can stand */
+    SPLAT_SAMPLE_SCENE_PLACE,   /* a building or a room of yours (`things`) under the sky, from where one can stand */
+    SPLAT_SAMPLE_SCENE_PRODUCT, /* TABLE with white paper before a white wall */
+    SPLAT_SAMPLE_SCENE_FLIGHT   /* PLACE as a drone sees it: straight down, and from a circle around it */
 } splat_sample_scene;
-#define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room|street|hall|gate|room2|glossy|wheel|table|place"
+#define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room|street|hall|gate|room2|glossy|wheel|table|place|product|flight"
 
 /* The camera model of the pictures: a pinhole, or one of COLMAP's that distort, in the order of its numbers;
  * EQUIRECTANGULAR panoramas; WIDE_FISHEYE is OPENCV_FISHEYE with 180 degrees over the width. */
@@ -57,9 +59,9 @@ typedef struct splat_sample_options {
     float exposure_spread; /* 0: photos of one exposure; else each is multiplied by 2^e, e uniform in [-spread, spread]
                               stops, less the mean of the photos that `eval` trains on, with a white balance of an
                               eighth of that, and clipped */
-    const char *things; /* NULL; meshes of the scene TABLE, their paths separated by commas, or the one of PLACE: with
-                           texture, colours of vertices, or grey; up is +y in a GLB and +z in others. All get one
-                           scale, the largest 0.9 along its longest side, a place 12 */
+    const char *things; /* NULL; meshes of TABLE or PRODUCT, their paths separated by commas, or the one of PLACE or
+                           FLIGHT: with texture, colours of vertices, or grey; up is +y in a GLB and +z in others. All
+                           get one scale, the largest 0.9 along its longest side, a place 12 */
     bool tracks; /* the COLMAP model lists the pictures that see each point, at most 12 */
     bool depths; /* depths/ and sparse/0/depth_params.json: exact inverse depths, as 3DGS has those of a network */
 } splat_sample_options;

@@ -417,6 +417,8 @@ class SampleScene(IntEnum):
     WHEEL = 8
     TABLE = 9
     PLACE = 10
+    PRODUCT = 11
+    FLIGHT = 12
 
 
 class SampleDistortion(IntEnum):

@@ -10,6 +10,7 @@
 #include "sample/sample_light.h"
 #include "sample/sample_place.h"
 #include "sample/sample_scene.h"
+#include "sample/sample_table.h"
 #include "scene_fixture.h"
 
 #include <stdio.h>
@@ -312,6 +313,72 @@ static void test_place(void **state)
     assert_false(splat_path_exists("none"));
 }
 
+/* White paper under a box: its far end is as white as the wall behind it, and the box has a shadow. */
+static void test_product(void **state)
+{
+    (void)state;
+    write_box("box.ply");
+    splat_sample_options options = small_scene(SPLAT_SAMPLE_SCENE_PRODUCT, 5);
+    options.things = "box.ply";
+    fixture_sample("product_one", &options, 1);
+    fixture_sample("product_three", &options, 3);
+    assert_true(is_same_file("product_one", "product_three", "images/image_003.jpg"));
+    splat_sample_things things;
+    splat_parts parts = {0};
+    splat_error error;
+    ASSERT_OK(splat_sample_things_open("box.ply", SPLAT_SAMPLE_TABLE_LARGEST, 1, &things, &error));
+    parts.things = &things;
+    splat_sample_design_init(&parts, options.scene, options.seed);
+    enum { SIDE = 60 };
+    int n_white = 0, n_shadow = 0;
+    for (int i = 0; i < SIDE * SIDE; i++) {
+        const splat_vec3 from = {6.0 * (i % SIDE + 0.5) / SIDE - 3, -5, 6.0 * (i / SIDE + 0.5) / SIDE - 3};
+        splat_parts_hit hit;
+        assert_true(splat_parts_trace(&parts, from, splat_vec3_make(0, 1, 0), &hit));
+        if (parts.items[hit.part].shape == SPLAT_PART_MESH) continue;
+        const double level = splat_parts_shade(&parts, &hit, splat_vec3_make(0, 1, 0), 0, 1).x;
+        n_white += level >= 1;
+        n_shadow += level < 0.9;
+    }
+    assert_true(n_white > SIDE * SIDE / 2);
+    assert_true(n_shadow > 10);
+    splat_parts_release(&parts);
+    splat_sample_things_free(&things);
+}
+
+/* A drone stays above the box and outside of it; half of the photos look down, and all show the box or its ground. */
+static void test_flight(void **state)
+{
+    (void)state;
+    splat_sample_options options = small_scene(SPLAT_SAMPLE_SCENE_FLIGHT, 2); /* a turned world */
+    write_box("flown.ply");
+    options.things = "flown.ply";
+    fixture_sample("flight_one", &options, 1);
+    fixture_sample("flight_three", &options, 3);
+    assert_true(is_same_file("flight_one", "flight_three", "images/image_007.jpg"));
+    splat_sample_things things;
+    splat_parts parts = {0};
+    splat_error error;
+    ASSERT_OK(splat_sample_things_open("flown.ply", SPLAT_SAMPLE_PLACE_SIZE, 1, &things, &error));
+    parts.things = &things;
+    splat_sample_design_init(&parts, options.scene, options.seed);
+    for (int n = 3; n < 60; n += 7) {
+        int n_down = 0;
+        for (int i = 0; i < n; i++) {
+            splat_sample_camera camera = {.width = 64, .height = 48};
+            splat_parts_hit hit;
+            assert_true(splat_sample_design_camera(&parts, options.scene, options.seed, i, n, &camera));
+            assert_true(splat_parts_trace(&parts, camera.center, camera.rows[2], &hit));
+            assert_in_range((int)hit.t, 4, 30);
+            assert_true(camera.center.y < -0.5 * SPLAT_SAMPLE_PLACE_SIZE);
+            n_down += camera.rows[2].y > 0.99;
+        }
+        assert_int_equal(n_down, (n + 1) / 2);
+    }
+    splat_parts_release(&parts);
+    splat_sample_things_free(&things);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -321,6 +388,8 @@ int main(void)
         cmocka_unit_test(test_sky),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_place),
+        cmocka_unit_test(test_product),
+        cmocka_unit_test(test_flight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

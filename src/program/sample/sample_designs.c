@@ -29,6 +29,9 @@ static const struct {
     [SPLAT_SAMPLE_SCENE_WHEEL] = {splat_sample_wheel_init, splat_sample_wheel_camera, 0, NULL},
     [SPLAT_SAMPLE_SCENE_TABLE] = {splat_sample_table_init, splat_sample_table_camera, SPLAT_SAMPLE_TABLE_LARGEST, NULL},
     [SPLAT_SAMPLE_SCENE_PLACE] = {splat_sample_place_init, NULL, SPLAT_SAMPLE_PLACE_SIZE, splat_sample_place_camera},
+    [SPLAT_SAMPLE_SCENE_PRODUCT] = {splat_sample_product_init, splat_sample_table_camera, SPLAT_SAMPLE_TABLE_LARGEST,
+                                    NULL},
+    [SPLAT_SAMPLE_SCENE_FLIGHT] = {splat_sample_place_init, splat_sample_place_flight, SPLAT_SAMPLE_PLACE_SIZE, NULL},
 };
 
 bool splat_sample_is_photographic(splat_sample_scene scene)

@@ -50,6 +50,6 @@ splat_status splat_sample_options_check(const splat_sample_options *o, splat_err
                           o->n_cameras);
     if (o->things && o->things[0] && splat_sample_largest_thing(o->scene) == 0)
         return splat_fail(error, SPLAT_ERROR_ARGUMENT,
-                          "`things` belong to the scenes table and place, and this sample is another");
+                          "`things` belong to the scenes table, product, place and flight, and this sample is another");
     return SPLAT_OK;
 }

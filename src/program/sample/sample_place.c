@@ -73,3 +73,28 @@ bool splat_sample_place_camera(const splat_parts *parts, uint64_t seed, int inde
     }
     return false;
 }
+
+void splat_sample_place_flight(uint64_t seed, int index, int n, splat_sample_camera *camera)
+{
+    const double high = 1.4 * SPLAT_SAMPLE_PLACE_SIZE, reach = 0.55 * SPLAT_SAMPLE_PLACE_SIZE;
+    splat_dice dice = {.seed = seed, .step = SPLAT_SAMPLE_STEP_CAMERAS, .next = 16 * (uint64_t)index};
+    double hand[8];
+    for (int k = 0; k < 8; k++) hand[k] = splat_dice_between(&dice, -1, 1);
+    const int place = index / 2, n_down = (n + 1) / 2, n_round = n / 2;
+    camera->focal = 0.5 * camera->width / tan(32.5 * pi / 180.0); /* 65 degrees across */
+    if (index % 2 == 0) {
+        const int columns = (int)ceil(sqrt(n_down)), row = place / columns, rows = (n_down + columns - 1) / columns;
+        const int column = row % 2 ? columns - 1 - place % columns : place % columns; /* there and back */
+        const double x = reach * (columns > 1 ? 2.0 * column / (columns - 1) - 1 : 0) + 0.3 * hand[0];
+        const double z = reach * (rows > 1 ? 2.0 * row / (rows - 1) - 1 : 0) + 0.2 * hand[1];
+        splat_sample_camera_look(camera, splat_up(x, high + 0.3 * hand[2], z),
+                                 splat_up(x + 0.3 * hand[3], 0, z + 0.6 + 0.3 * hand[4]));
+    } else {
+        const double angle = 2 * pi * (place + 0.3 * hand[0]) / n_round;
+        const double radius = SPLAT_SAMPLE_PLACE_SIZE * (1.2 + 0.08 * hand[1]);
+        const double up = high * (0.55 + 0.2 * hand[2]);
+        splat_sample_camera_look(camera, splat_up(radius * cos(angle), up, radius * sin(angle)),
+                                 splat_up(1.5 * hand[3], 2.5 + hand[4], 1.5 * hand[5]));
+    }
+    splat_sample_camera_roll(camera, 0.04 * hand[6]);
+}

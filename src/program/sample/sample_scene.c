@@ -425,8 +425,9 @@ static splat_status set_up(splat_sample_work *s, splat_error *error)
     const splat_sample_options *options = s->options;
     const double largest = splat_sample_largest_thing(options->scene);
     if (largest > 0) SPLAT_TRY(splat_sample_things_open(options->things, largest, s->threads, &s->things, error));
-    if (options->scene == SPLAT_SAMPLE_SCENE_PLACE && s->things.n > 1)
-        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "the scene place is one mesh, and `things` names %zu",
+    const bool is_one = options->scene == SPLAT_SAMPLE_SCENE_PLACE || options->scene == SPLAT_SAMPLE_SCENE_FLIGHT;
+    if (is_one && s->things.n > 1)
+        return splat_fail(error, SPLAT_ERROR_ARGUMENT, "place and flight are one mesh each, and `things` names %zu",
                           s->things.n);
     s->parts.things = &s->things;
     if (options->scene)

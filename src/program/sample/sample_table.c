@@ -1,4 +1,4 @@
-/* A table with things, and cameras on three rings around it, as one photographs a product. */
+/* Things on a table or on white paper, and cameras on three rings around them, as one photographs a product. */
 #include "sample/sample_table.h"
 
 #include "sample/sample_build.h"
@@ -22,6 +22,21 @@ static splat_vec3 find_place(const splat_parts *parts, double radius, double tur
     }
 }
 
+/* Puts the user's things into the world. Returns half the side of the ground that they need. */
+static double place_things(splat_build *b)
+{
+    splat_parts *parts = b->parts;
+    double half = half_side;
+    for (size_t i = 0; i < parts->things->n; i++) {
+        const double turn = splat_build_between(b, 0, 2 * pi), start = splat_build_between(b, 0, 2 * pi);
+        const splat_sample_thing *thing = &parts->things->items[i];
+        const splat_vec3 center = find_place(parts, thing->radius, start);
+        half = fmax(half, hypot(center.x, center.z) + thing->radius);
+        splat_build_thing(b, thing, center, turn);
+    }
+    return half;
+}
+
 void splat_sample_table_init(splat_parts *parts, uint64_t seed)
 {
     const splat_sample_things *things = parts->things;
@@ -34,16 +49,25 @@ void splat_sample_table_init(splat_parts *parts, uint64_t seed)
     const bool is_plain = seed % 2 == 1;
     const splat_paint paint = is_plain ? splat_build_plain(&b, hue, 0.1, bright)
                                        : splat_build_pattern(&b, SPLAT_PAINT_CLOUDS, 3, hue, 0.2, bright);
-    double half = half_side;
-    for (size_t i = 0; i < things->n; i++) {
-        const double turn = splat_build_between(&b, 0, 2 * pi), start = splat_build_between(&b, 0, 2 * pi);
-        const splat_sample_thing *thing = &things->items[i];
-        const splat_vec3 center = find_place(parts, thing->radius, start);
-        half = fmax(half, hypot(center.x, center.z) + thing->radius);
-        splat_build_thing(&b, thing, center, turn);
-    }
+    const double half = place_things(&b);
     splat_build_face(&b, is_plain ? SPLAT_PART_PLAIN : SPLAT_PART_TEXTURED, splat_vec3_make(0, 0, 0),
                      splat_vec3_make(0, -1, 0), splat_vec3_make(1, 0, 0), half, half, paint);
+    splat_build_soft_sun(&b);
+}
+
+/* The paper is as white as what is behind it, so that photos tell only its shadows. */
+void splat_sample_product_init(splat_parts *parts, uint64_t seed)
+{
+    const splat_sample_things *things = parts->things;
+    splat_build b = splat_build_start(parts, seed);
+    parts->things = things;
+    parts->sky = splat_sky_of_seed(0); /* white */
+    parts->light_from_above = splat_vec3_make(0.76, 0.76, 0.76);
+    parts->light_from_below = splat_vec3_make(0.55, 0.55, 0.55);
+    const splat_paint paper = splat_build_plain(&b, 0, 0, 0.95);
+    const double half = place_things(&b);
+    splat_build_face(&b, SPLAT_PART_PLAIN, splat_vec3_make(0, 0, 0), splat_vec3_make(0, -1, 0),
+                     splat_vec3_make(1, 0, 0), half, half, paper);
     splat_build_soft_sun(&b);
 }
 
