@@ -169,8 +169,8 @@ static splat_status match(splat_photo_matcher *m, size_t number, const uint32_t 
     const splat_camera *camera = m->views[number].camera;
     const size_t n = (size_t)splat_match_sites(camera->width, stride) * splat_match_sites(camera->height, stride);
     struct splat_match_args args = {.n_neighbors = n_neighbors, .noise = m->noise, .stride = stride,
-                                    .n_sweeps = n_sweeps, .planes = m->planes.data, .costs = m->costs.data,
-                                    .verdicts = m->verdicts.data};
+                                    .n_sweeps = n_sweeps, .are_guesses = m->guesses, .planes = m->planes.data,
+                                    .costs = m->costs.data, .verdicts = m->verdicts.data};
     *n_sites = n;
     SPLAT_TRY(send(m, 0, number, has_depth, &args.reference, error));
     for (uint32_t k = 0; k < n_neighbors; k++)

@@ -24,6 +24,7 @@ typedef struct splat_photo_matcher {
     splat_matched_view *views; /* [n] */
     size_t largest;            /* pixels of the largest view, at least 1 */
     float noise;               /* deviation of the photos' noise, levels */
+    bool guesses;              /* false: `first` of comparisons is what is known, not a guess (op match) */
     float (*first)[3], (*best)[3]; /* [sites] of the view that is compared: planes before and after (op match) */
     uint8_t *judged;               /* [sites] verdicts */
     size_t held[1 + SPLAT_MATCH_NEIGHBORS]; /* number + 1 of the view whose photo a slot of `photos` has; 0: none */

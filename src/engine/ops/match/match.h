@@ -8,6 +8,7 @@
 
 #define SPLAT_MATCH_NEIGHBORS 8
 #define SPLAT_MATCH_BEST 4             /* neighbours whose costs count */
+#define SPLAT_MATCH_BEST_OF_GUESSES 2  /* the same where first planes are guesses */
 #define SPLAT_MATCH_SAMPLES 36         /* 6 x 6 pixels, 2 apart: a window of 11 x 11 */
 #define SPLAT_MATCH_STEP_SAMPLES 25    /* 5 x 5 pixels, 1 apart: at steps of the depth */
 #define SPLAT_MATCH_NEAR 5.0f          /* pixels: the deviation of the weights */
@@ -50,7 +51,8 @@ typedef enum splat_match_verdict { SPLAT_MATCH_SILENT, SPLAT_MATCH_MATCHED, SPLA
  * there is not below 0.95 of that of the place. The cost of a plane in a neighbour is 1 less the weighted correlation
  * with what the plane shows in it (bilinear, beyond the border its last pixel; the variance there at least 0.5), 2 if
  * the site itself leaves the picture; the cost m of a plane is the mean of the best 4 of the neighbours that see the
- * site. A pixel of disparity is the change of q that moves the site by a pixel in them, in the mean.
+ * site, of the best 2 if the first planes are guesses: then most of them may look at what hides the site. A pixel
+ * of disparity is the change of q that moves the site by a pixel in them, in the mean.
  *
  * A site speaks if its first q is above 0, s >= max(2, 2 noise) levels, and a neighbour sees it. In each of
  * n_sweeps sweeps first the sites with even i + j, then the others take the best of their own plane, those of the 4
@@ -62,15 +64,16 @@ typedef enum splat_match_verdict { SPLAT_MATCH_SILENT, SPLAT_MATCH_MATCHED, SPLA
  * Verdicts: MATCHED if m < 0.4, m at +-2, 4, 8 pixels of disparity and at infinity is larger by more than 0.1, and one
  * of the neighbours moves the site by 6 pixels or more from infinity. AGAINST if the site is at no step, two
  * neighbours see it, s >= max(3, 3 noise), and m > 0.8 or m at infinity is below 0.4 and less by 0.05. In the end a
- * verdict becomes SILENT if within 4 pixels more sites have the other one, or if the plane is not the first and fewer
- * than 20 of the 24 sites around lie on it. Planes and costs stay. Working memory is scratch, which it resets. Errors:
- * ARGUMENT (no stride, too many neighbours), MEMORY. */
+ * verdict becomes SILENT if within 4 pixels more sites have the other one, or if the first planes are no guesses, the
+ * plane is not the first and fewer than 20 of the 24 sites around lie on it. Planes and costs stay. Working memory is
+ * scratch, which it resets. Errors: ARGUMENT (no stride, too many neighbours), MEMORY. */
 struct splat_match_args {
     splat_match_view reference, neighbors[SPLAT_MATCH_NEIGHBORS];
     uint32_t n_neighbors;
     float noise;         /* deviation of the photos' noise, levels */
     uint32_t stride;     /* 1: every pixel */
     uint32_t n_sweeps;
+    bool are_guesses;    /* the first planes may be anywhere */
     float (*planes)[3];  /* [sites] the first, and in the end the best; q = 0: none */
     float *costs;        /* [sites] of the best; 3 where a site does not speak */
     uint8_t *verdicts;   /* [sites] */

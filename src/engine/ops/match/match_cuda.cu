@@ -84,7 +84,7 @@ __device__ __forceinline__ float cost_of(const splat_match_job &job, const splat
         splat_match_keep(best, cost_in(job.others[k], patch, x, y, plane));
         n++;
     }
-    return splat_match_mean(best, n);
+    return splat_match_mean(best, n, job.most);
 }
 
 /* The site of a warp; false: none. */
@@ -132,7 +132,7 @@ __global__ void __launch_bounds__(MATCH_THREADS) begin_kernel(const __grid_const
     site.pixels = pixels / (float)n;
     site.texture = sqrtf(patch.variance);
     site.sees |= at_step ? SPLAT_MATCH_AT_STEP : 0u;
-    job.costs[at] = site.cost = splat_match_mean(best, n);
+    job.costs[at] = site.cost = splat_match_mean(best, n, job.most);
     job.sites[at] = site;
 }
 

@@ -30,6 +30,8 @@ typedef struct splat_match_job {
     float fx, fy, cx, cy; /* of pixels from the centre of the first one */
     float noise;
     uint32_t n;
+    int most; /* neighbours whose costs count */
+    int are_guesses;
     splat_match_other others[SPLAT_MATCH_NEIGHBORS];
     const uint8_t *grey;
     const float *depth;
@@ -119,6 +121,8 @@ static inline splat_match_job splat_match_job_of(const struct splat_match_args *
     for (uint32_t k = 0; k < job.n; k++) job.others[k] = splat_match_other_of(c, &args->neighbors[k]);
     job.grey = args->reference.grey;
     job.depth = args->reference.depth;
+    job.are_guesses = args->are_guesses;
+    job.most = job.are_guesses ? SPLAT_MATCH_BEST_OF_GUESSES : SPLAT_MATCH_BEST;
     job.planes = args->planes;
     job.costs = args->costs;
     job.verdicts = args->verdicts;
@@ -257,11 +261,13 @@ SPLAT_MATH_INLINE void splat_match_keep(float best[SPLAT_MATCH_BEST], float cost
     }
 }
 
-SPLAT_MATH_INLINE float splat_match_mean(const float best[SPLAT_MATCH_BEST], int n)
+/* The mean of the best costs of n neighbours, of `most` of them at most. */
+SPLAT_MATH_INLINE float splat_match_mean(const float best[SPLAT_MATCH_BEST], int n, int most)
 {
     float sum = best[0];
+    if (n > most) n = most;
     for (int k = 1; k < SPLAT_MATCH_BEST; k++) sum += splat_choose(k < n, best[k], 0.0f);
-    return sum / (float)(n < SPLAT_MATCH_BEST ? n : SPLAT_MATCH_BEST);
+    return sum / (float)n;
 }
 
 /* ---------------------------------------------------------------- sites */
@@ -450,14 +456,14 @@ SPLAT_MATH_INLINE uint8_t splat_match_judge(const splat_match_job *job, const sp
     return costs[0] > SPLAT_MATCH_BAD || is_far ? SPLAT_MATCH_AGAINST : SPLAT_MATCH_SILENT;
 }
 
-/* True if a site has not moved, or enough of the sites around lie on its plane. */
+/* True if a site has not moved, or enough of the sites around lie on its plane, or the first planes are guesses. */
 SPLAT_MATH_INLINE int splat_match_is_joined(const splat_match_job *job, int i, int j)
 {
     const size_t at = splat_match_index(job, i, j);
     const splat_match_site *site = &job->sites[at];
     const float limit = SPLAT_MATCH_JOINED_PIXELS / site->pixels;
     int n = 0, x = splat_match_pixel(job, i), y = splat_match_pixel(job, j);
-    if (job->planes[at][0] == site->first[0]) return 1;
+    if (job->are_guesses || job->planes[at][0] == site->first[0]) return 1;
     for (int v = -2; v <= 2; v++)
         for (int u = -2; u <= 2; u++) {
             float plane[3];

@@ -44,10 +44,11 @@ SPLAT_FORCE_INLINE void costs_of(const splat_match_job *job, const splat_match_p
             }
         }
     }
+    const int n_counted = n_seen < job->most ? n_seen : job->most;
     for (int i = 0; i < n; i++) {
         float sum = best[0][i];
-        for (int k = 1; k < SPLAT_MATCH_BEST && k < n_seen; k++) sum += best[k][i];
-        costs[i] = sum / (float)(n_seen < SPLAT_MATCH_BEST ? n_seen : SPLAT_MATCH_BEST);
+        for (int k = 1; k < n_counted; k++) sum += best[k][i];
+        costs[i] = sum / (float)n_counted;
     }
 }
 
