@@ -211,6 +211,7 @@ static splat_status start_matcher(job *j, splat_photo_matcher *m, splat_error *e
     const splat_match_photos photos = {read_photo, j};
     SPLAT_TRY(splat_photo_matcher_init(m, j->backend, j->depths, j->n, &photos, error));
     for (size_t i = 0; i < j->n; i++) m->views[i].depth = NULL;
+    m->guesses = true;
     return SPLAT_OK;
 }
 
