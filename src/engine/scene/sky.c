@@ -21,6 +21,8 @@
 
 #define LEAST_UP 0.7      /* length of the cameras' mean axis up */
 #define LONGEST_MASK 1024 /* pixels of the longer side of a mask that is read */
+#define BACKDROP_FIT 0.9  /* of a white backdrop, at least */
+#define BACKDROP_WHITE 235 /* levels of each channel, at least, in the mean of its directions */
 
 /* ---------------------------------------------------------------- from the photos */
 
@@ -62,6 +64,7 @@ static void take_masks(sky_finder *f, splat_sky *sky)
         photo->mask = NULL;
     }
     sky->fit = f->fit;
+    sky->is_backdrop = f->is_backdrop;
     sky->brightness = (double)f->brightness;
     sky->radius = f->radius;
 }
@@ -81,6 +84,32 @@ static splat_status take_colors(const sky_finder *f, splat_sky *sky, splat_error
     return status;
 }
 
+static bool is_white(const sky_finder *f)
+{
+    double sums[3] = {0}, n = 0;
+    for (size_t b = 0; b < SKY_BINS; b++) {
+        if (!f->dome[b].is_known) continue;
+        for (int k = 0; k < 3; k++) sums[k] += (double)f->dome[b].rgb[k];
+        n++;
+    }
+    return n > 0 && fmin(sums[0], fmin(sums[1], sums[2])) >= BACKDROP_WHITE * n;
+}
+
+/* White paper before a white wall: nearly all that is plain, at any elevation, has the colour of its direction, which
+ * is white. Photos do not tell where such a surface is, and Gaussians for it would stand before other cameras. */
+static splat_status find_backdrop(sky_finder *f, splat_error *error)
+{
+    if (!f->has_up) return SPLAT_OK; /* the sky was looked for at any elevation */
+    free(f->dome);
+    f->dome = NULL;
+    f->has_up = false;
+    SPLAT_TRY(sky_dome_find(f, error));
+    f->is_backdrop = f->fit >= BACKDROP_FIT && is_white(f);
+    f->has_up = !f->is_backdrop;
+    if (!f->is_backdrop) f->fit = 0;
+    return SPLAT_OK;
+}
+
 static splat_status find(splat_scene *scene, splat_sky *sky, splat_error *error)
 {
     sky_finder f = {.scene = scene, .n = scene->dataset.n_train, .threads = scene->context->threads};
@@ -92,6 +121,7 @@ static splat_status find(splat_scene *scene, splat_sky *sky, splat_error *error)
     splat_status status = sky_photos_load(&f, error);
     if (status == SPLAT_OK) status = sky_dome_find(&f, error);
     if (status == SPLAT_OK && !(f.fit > 0)) status = sky_bright_find(&f, error);
+    if (status == SPLAT_OK && !(f.fit > 0) && !(f.brightness > 0)) status = find_backdrop(&f, error);
     if (status == SPLAT_OK && (f.fit > 0 || f.brightness > 0)) {
         status = sky_regions_find(&f, error);
         if (status == SPLAT_OK && f.brightness > 0) status = sky_rim_check(&f, &is_open, error);
@@ -167,7 +197,11 @@ static void report(const splat_scene *scene, const splat_sky *sky)
 {
     char radius[32] = "at infinity";
     if (sky->radius > 0) snprintf(radius, sizeof radius, "at %.3g", sky->radius);
-    if (sky->is_found && sky->fit > 0)
+    if (sky->is_found && sky->is_backdrop)
+        splat_log(scene->context, SPLAT_LOG_NOTICE,
+                  "sky: %.1f %% of the training photos, a white backdrop (%.0f %% of what is plain; --sky none: a "
+                  "surface)", 100 * sky->share, 100 * sky->fit);
+    else if (sky->is_found && sky->fit > 0)
         splat_log(scene->context, SPLAT_LOG_NOTICE,
                   "sky: %.1f %% of the training photos, %s (%.0f %% of what is plain above the horizon)",
                   100 * sky->share, radius, 100 * sky->fit);

@@ -23,7 +23,9 @@ typedef struct splat_sky {
     size_t n;              /* training photos */
     splat_sky_mask *masks; /* [n], in the order of the training photos */
     bool is_found;         /* false: no photo shows sky, and the rest is 0 */
-    double fit;            /* share of the plain pixels above the horizon that have the colour of their direction */
+    double fit;            /* share of the plain pixels above the horizon that have the colour of their direction; of
+                              all plain pixels for a backdrop */
+    bool is_backdrop;      /* white paper and walls around a thing: nothing tells where they are */
     double brightness;     /* of a bright sky: its luma by that of what is below; 0: directions have a colour */
     double radius;         /* of the ball on which directions fit best, scene units; 0: infinity */
     double share;          /* of the pixels of all training photos */

@@ -55,6 +55,7 @@ typedef struct sky_finder {
     uint8_t *is_sky;      /* [SKY_BINS] after sky_regions_find: bins of regions that are sky */
     float same;           /* levels: difference of colours that count as equal */
     double fit;           /* of the dome, 0: none */
+    bool is_backdrop;     /* the dome is white below the horizon, too */
     float brightness;     /* of the sky that sky_bright_find has found, by that of what is below; 0: none */
 } sky_finder;
 
