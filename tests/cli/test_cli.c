@@ -416,7 +416,7 @@ static void run_on_terminal(unsigned short columns)
         if (!freopen("stdout.txt", "w", stdout) || dup2(line, STDERR_FILENO) < 0) _exit(126);
         alarm(LIMIT_S);
         execl(getenv("SPLATSMITH_BINARY"), "splatsmith", "train", "-s", "scene", "-m", "narrow", "-n", "60",
-              "--delete_first", "--backend", "cpu", NULL);
+              "--delete_first", "--backend", "cpu", "--dense_start", "False", NULL);
         _exit(127);
     }
     close(line);
