@@ -237,12 +237,8 @@ static bool needs_no_gpu(const splat_line *line)
 
 static int open_for_mesh(splat_session *session, const splat_line *line, bool has_scene)
 {
-    splat_line on_cpu = *line;
-    splat_line_machine machine = *line->machine;
     memset(session, 0, sizeof *session);
-    machine.context.backend = "cpu";
-    on_cpu.machine = &machine;
-    int code = cli_context_create(&on_cpu, &session->context);
+    int code = cli_context_create_on_cpu(line, &session->context);
     return code == CLI_OK && has_scene ? cli_session_open_scene(session, line, false) : code;
 }
 

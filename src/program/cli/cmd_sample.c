@@ -24,11 +24,7 @@ int cmd_sample(splat_line *line)
         return CLI_USAGE;
     }
     splat_sample_options options = own_options(line);
-    splat_line on_cpu = *line;
-    splat_line_machine machine = *line->machine;
-    machine.context.backend = "cpu"; /* it takes threads alone */
-    on_cpu.machine = &machine;
-    int code = cli_context_create(&on_cpu, &context);
+    int code = cli_context_create_on_cpu(line, &context);
     if (code == CLI_OK && splat_sample_write(context, line->operand, &options, &error) != SPLAT_OK)
         code = cli_report(&error);
     if (code == CLI_OK) {

@@ -102,6 +102,15 @@ int cli_context_create(const splat_line *line, splat_context **context)
     return cli_end(splat_stage_create_context(line, context, &error), &error);
 }
 
+int cli_context_create_on_cpu(const splat_line *line, splat_context **context)
+{
+    splat_line on_cpu = *line;
+    splat_line_machine machine = *line->machine;
+    machine.context.backend = "cpu";
+    on_cpu.machine = &machine;
+    return cli_context_create(&on_cpu, context);
+}
+
 int cli_lpips_open(const splat_line *line, splat_context *context, splat_lpips **lpips)
 {
     splat_error error;

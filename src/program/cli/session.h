@@ -9,6 +9,8 @@ int cli_end(splat_status status, const splat_error *error);
 
 /* splat_stage_create_context. Prints on failure; returns an exit code. */
 int cli_context_create(const splat_line *line, splat_context **context);
+/* The same on the CPU, for work that uses no GPU, whatever the line says. */
+int cli_context_create_on_cpu(const splat_line *line, splat_context **context);
 /* splat_stage_open_lpips and splat_stage_open_training_lpips. Print on failure; return an exit code. */
 int cli_lpips_open(const splat_line *line, splat_context *context, splat_lpips **lpips);
 int cli_lpips_open_training(const splat_line *line, splat_context *context, const splat_scene *scene,
