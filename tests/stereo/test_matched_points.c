@@ -93,7 +93,7 @@ static void points_lie_on_the_surface(void **state)
 {
     const splat_matched_points *found = *state;
     print_message("%zu points, %.3f near the surface\n", found->n, share_near(found));
-    assert_true(found->n > 200);
+    assert_true(found->n > 3000); /* 301 if guesses were taken for what is known */
     assert_true(share_near(found) > 0.8); /* two photos suffice, and trainings remove wrong points */
 }
 
