@@ -23,6 +23,7 @@
 #define LONGEST_MASK 1024 /* pixels of the longer side of a mask that is read */
 #define BACKDROP_FIT 0.9  /* of a white backdrop, at least */
 #define BACKDROP_WHITE 235 /* levels of each channel, at least, in the mean of its directions */
+#define BRIGHT 200         /* levels of each channel of half of the plain pixels: with fewer no mean is white */
 
 /* ---------------------------------------------------------------- from the photos */
 
@@ -84,6 +85,32 @@ static splat_status take_colors(const sky_finder *f, splat_sky *sky, splat_error
     return status;
 }
 
+static bool is_bright(const sky_photo *photo, size_t pixel)
+{
+    bool as_it_is = true, with_gain = true;
+    for (int k = 0; k < 3; k++) {
+        const float level = (float)photo->smooth[3 * pixel + (size_t)k];
+        as_it_is = as_it_is && level >= BRIGHT;
+        with_gain = with_gain && level >= BRIGHT * photo->gain[k];
+    }
+    return as_it_is || with_gain;
+}
+
+/* False where directions need not be asked, which takes a second in rooms. */
+static bool may_be_white(const sky_finder *f)
+{
+    size_t n = 0, n_bright = 0;
+    for (size_t v = 0; v < f->n; v++) {
+        const sky_photo *photo = &f->photos[v];
+        for (size_t i = 0; i < splat_camera_pixels(&photo->camera); i += 7) {
+            if (photo->kind[i] != SKY_PLAIN) continue;
+            n++;
+            n_bright += is_bright(photo, i);
+        }
+    }
+    return 2 * n_bright > n;
+}
+
 static bool is_white(const sky_finder *f)
 {
     double sums[3] = {0}, n = 0;
@@ -99,7 +126,7 @@ static bool is_white(const sky_finder *f)
  * is white. Photos do not tell where such a surface is, and Gaussians for it would stand before other cameras. */
 static splat_status find_backdrop(sky_finder *f, splat_error *error)
 {
-    if (!f->has_up) return SPLAT_OK; /* the sky was looked for at any elevation */
+    if (!f->has_up || !may_be_white(f)) return SPLAT_OK; /* without up any elevation was asked */
     free(f->dome);
     f->dome = NULL;
     f->has_up = false;
