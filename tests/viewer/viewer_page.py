@@ -168,12 +168,23 @@ def same_file(name):
         assert a.read() == b.read(), f'{name} differs with the viewer'
 
 
+def pause_before_the_page(training):
+    """The client that asked for a pause: a browser may need longer for its first page than a training of STEPS."""
+    client = WebSocket(training.url.replace('/?', '/ws?'))
+    client.send('{"do":"pause"}')
+    return client
+
+
 def test_two_pages_and_a_nuisance(browser):
     alone = Training('alone', STEPS, *OPTIONS)
     alone.end(0)
     seen = Training('seen', STEPS, *OPTIONS, '--viewer', '0')
+    waiting = pause_before_the_page(seen)
     first = browser.page(seen.url, WIDTH, HEIGHT)
-    first.until("typeof training !== 'undefined' && training.trains && training.iteration > 0")
+    first.until("typeof training !== 'undefined' && training.trains && training.paused")
+    waiting.close()
+    first.click('pause')
+    first.until('!training.paused && training.iteration > 0')
     first.click('pause')
     second = browser.page(seen.url, 390, 844, phone=True)
     second.until("training.paused && document.body.dataset.shown === 'full'")
