@@ -1,6 +1,7 @@
 #!/bin/sh
 # Stands in for colmap in tests: what its versions say of themselves, which options they know and refuse, what they print
-# and where. FAKE_DIALECT: 3.8, 3.13 or 4.1; FAKE_CUDA: with; FAKE_MODELS: a folder whose folders the mapper copies;
+# and where. FAKE_DIALECT: 3.8, 3.13 or 4.1; FAKE_CUDA: with; FAKE_MODELS: a folder whose folders the mapper copies,
+# FAKE_WEAK_MODELS: the same with lower demands than its own;
 # FAKE_FAULT: COMMAND:KIND, what goes wrong (below); FAKE_CALLS: the file that every call is appended to.
 dialect=${FAKE_DIALECT:-3.8}
 [ -z "${FAKE_CALLS:-}" ] || echo "$*" >>"$FAKE_CALLS"
@@ -47,7 +48,8 @@ spatial_matcher)
 matches_importer) options="$matching.use_gpu $matching.num_threads match_list_path match_type" ;;
 mapper)
     options="image_path output_path Mapper.num_threads Mapper.ba_global_function_tolerance Mapper.min_model_size
-        Mapper.init_min_num_inliers Mapper.init_min_tri_angle" ;;
+        Mapper.init_min_num_inliers Mapper.init_min_tri_angle Mapper.init_max_forward_motion
+        Mapper.abs_pose_min_num_inliers" ;;
 *) echo "ERROR: Command \`$command\` not recognized." >&2; exit 1 ;;
 esac
 options="database_path $options"
@@ -93,6 +95,7 @@ matches) echo "WARNING: No images with matches found in the database."; echo "ER
 start)
     echo "  => No good initial image pair found."
     [ "${inliers:-100}" -lt 100 ] || { echo "ERROR: failed to create sparse model"; exit 1; } ;;
+weak) [ "${inliers:-100}" -ge 100 ] || exit 1 ;;
 never) echo "  => No good initial image pair found."; echo "ERROR: failed to create sparse model"; exit 1 ;;
 nothing) exit 0 ;;
 half) mkdir -p "$output/0"; cp "$FAKE_MODELS/0/cameras.bin" "$output/0"; exit 1 ;;
@@ -124,6 +127,8 @@ matches_importer) [ -s "$pairs" ] || exit 9; say "Matching block [1/1]" ;;
 mapper|global_mapper)
     [ -d "$output" ] || exit 9
     say "Registering image #4 (3)"
-    cp -r "$FAKE_MODELS"/* "$output"
+    models=$FAKE_MODELS
+    [ "${inliers:-100}" -ge 100 ] || models=${FAKE_WEAK_MODELS:-$FAKE_MODELS}
+    cp -r "$models"/* "$output"
     [ "$fault" != cut ] || head -c 100 "$FAKE_MODELS/0/images.bin" >"$output/0/images.bin" ;; # a full disk
 esac

@@ -472,11 +472,41 @@ static void the_mapper_is_asked_again_with_lower_demands(void **state)
     setenv("FAKE_FAULT", "mapper:never", 1);
     assert_int_equal(find(), SPLAT_ERROR_FORMAT);
     assert_int_equal(count_in_file("calls.txt", "mapper --database"), 3);
-    assert_true(called("--Mapper.init_min_num_inliers 50 --Mapper.init_min_tri_angle 2"));
+    assert_true(called("--Mapper.init_min_num_inliers 50 --Mapper.init_min_tri_angle 2 "
+                       "--Mapper.init_max_forward_motion 1 --Mapper.abs_pose_min_num_inliers 20"));
     splat_folder_delete("scene", NULL);
     setenv("FAKE_FAULT", "mapper:matches", 1); /* less cannot help */
     assert_int_equal(find(), SPLAT_ERROR_FORMAT);
     assert_int_equal(count_in_file("calls.txt", "mapper --database"), 1);
+}
+
+/* Once; the larger model stays. */
+static void photos_without_cameras_are_tried_with_lower_demands(void **state)
+{
+    (void)state;
+    splat_folder_delete("models", NULL);
+    make_model("models/0", 1, 7);
+    make_model("weak/0", 1, 11);
+    setenv("FAKE_WEAK_MODELS", "weak", 1);
+    must(find(), &search_error);
+    expect_said("7 of 12 photos have cameras; trying again with 50 inliers and 4 degrees");
+    assert_int_equal(count_in_file("calls.txt", "mapper --database"), 2);
+    assert_int_equal(info.n_registered, 11);
+
+    splat_folder_delete("scene", NULL);
+    splat_folder_delete("weak", NULL);
+    make_model("weak/0", 1, 5);
+    must(find(), &search_error);
+    assert_int_equal(count_in_file("calls.txt", "mapper --database"), 2);
+    assert_int_equal(info.n_registered, 7);
+    assert_false(splat_path_exists("scene/sparse.partial"));
+
+    splat_folder_delete("scene", NULL);
+    setenv("FAKE_FAULT", "mapper:weak", 1);
+    must(find(), &search_error);
+    assert_int_equal(count_in_file("calls.txt", "mapper --database"), 2);
+    assert_int_equal(info.n_registered, 7);
+    unsetenv("FAKE_WEAK_MODELS");
 }
 
 static void sources_and_folders_that_cannot_be(void **state)
@@ -675,6 +705,7 @@ int main(void)
         TEST(a_talking_child_of_colmap_does_not_hold_us),
         TEST(a_damaged_model_does_not_block_the_folder),
         TEST(the_mapper_is_asked_again_with_lower_demands),
+        TEST(photos_without_cameras_are_tried_with_lower_demands),
         TEST(sources_and_folders_that_cannot_be),
         TEST(what_is_done_is_not_done_again),
         TEST(a_failed_stage_is_where_it_goes_on),

@@ -323,11 +323,15 @@ splat_status splat_cameras_match(splat_cameras_work *work, splat_error *error)
 
 /* ---------------------------------------------------------------- the mapper */
 
-/* Demands on the pair of photos that a model begins with: first COLMAP's own, then weaker ones. */
+/* Demands on the pair of photos that a model begins with: first COLMAP's own, then weaker ones. With those a pair may
+ * lie along the way, as in a street that somebody walks down, and a photo joins with fewer inliers. */
 static const struct {
     const char *inliers, *degrees;
 } demands[] = {{NULL, NULL}, {"50", "4"}, {"50", "2"}};
 #define N_DEMANDS (sizeof demands / sizeof demands[0])
+#define ANY_DIRECTION "1"      /* COLMAP: 0.95 of the motion may be forward */
+#define LEAST_JOINING "20"     /* inliers, of COLMAP's 30 */
+#define ENOUGH_PHOTOS 0.9      /* of all have cameras: weaker demands are not tried */
 
 static splat_status map_once(const splat_cameras_work *work, const char *command, size_t demand,
                              splat_colmap_end *end, splat_error *error)
@@ -349,6 +353,8 @@ static splat_status map_once(const splat_cameras_work *work, const char *command
         if (demands[demand].inliers) {
             add(&c, "Mapper.init_min_num_inliers", demands[demand].inliers);
             add(&c, "Mapper.init_min_tri_angle", demands[demand].degrees);
+            add(&c, "Mapper.init_max_forward_motion", ANY_DIRECTION);
+            add(&c, "Mapper.abs_pose_min_num_inliers", LEAST_JOINING);
         }
         status = run(work, &c, end, error);
     }
@@ -404,13 +410,14 @@ static splat_status map_globally(const splat_cameras_work *work, bool *good, spl
     return SPLAT_OK;
 }
 
-/* COLMAP does not look whether its files could be written. */
-static splat_status check_model(const splat_cameras_work *work, splat_error *error)
+/* Photos with cameras in the model that was just made. COLMAP does not look whether its files could be written. */
+static splat_status count_cameras(const splat_cameras_work *work, size_t *n, splat_error *error)
 {
     splat_colmap_model model;
     splat_error damage;
     size_t n_models;
     splat_status status = splat_cameras_read_model(work->partial, &n_models, &model, &damage);
+    *n = model.n_images;
     splat_colmap_free(&model);
     if (status == SPLAT_OK) return SPLAT_OK;
     if (status == SPLAT_ERROR_MEMORY) return splat_fail(error, status, "%s", damage.message);
@@ -419,25 +426,54 @@ static splat_status check_model(const splat_cameras_work *work, splat_error *err
                          "run the same command again", damage.message);
 }
 
-splat_status splat_cameras_map(splat_cameras_work *work, splat_error *error)
+/* Keeps the models that were just made if they have more cameras than those before. */
+static splat_status keep_the_larger(const splat_cameras_work *work, size_t *n_cameras, splat_error *error)
 {
+    size_t n;
+    SPLAT_TRY(count_cameras(work, &n, error));
+    if (n <= *n_cameras) return splat_folder_delete(work->partial, error);
+    *n_cameras = n;
+    SPLAT_TRY(splat_folder_delete(work->sparse, error));
+    if (rename(work->partial, work->sparse) != 0) return splat_fail_errno(error, work->sparse, "name the models");
+    return SPLAT_OK;
+}
+
+static void say_demands(const splat_cameras_work *work, size_t demand, size_t n_cameras)
+{
+    char why[80] = "no pair of photos is good to begin with";
+    if (n_cameras > 0) snprintf(why, sizeof why, "%zu of %zu photos have cameras", n_cameras, work->photos.n);
+    splat_cameras_say(work, SPLAT_LOG_NOTICE, "%s; trying again with %s inliers and %s degrees between two photos to "
+                      "begin with", why, demands[demand].inliers, demands[demand].degrees);
+}
+
+/* One camera after the other: with weaker demands where no pair was good to begin with, and once where many photos
+ * are left. */
+static splat_status map_one_by_one(const splat_cameras_work *work, size_t *n_cameras, splat_error *error)
+{
+    const double enough = ENOUGH_PHOTOS * (double)work->photos.n;
     splat_colmap_end end = {0};
-    double begin = splat_clock_seconds();
-    bool good = false, is_global;
-    SPLAT_TRY(choose_mapper(work, &is_global, error));
-    if (is_global) SPLAT_TRY(map_globally(work, &good, error));
-    for (size_t i = 0; i < N_DEMANDS && !good; i++) {
-        if (i > 0)
-            splat_cameras_say(work, SPLAT_LOG_NOTICE, "no pair of photos is good to begin with; trying again with %s "
-                              "inliers and %s degrees between them", demands[i].inliers, demands[i].degrees);
+    for (size_t i = 0; i < N_DEMANDS; i++) {
+        const bool is_last = *n_cameras > 0;
+        if (i > 0) say_demands(work, i, *n_cameras);
         SPLAT_TRY(map_once(work, "mapper", i, &end, error));
-        good = end.is_good && has_model(work->partial);
+        const bool good = end.is_good && has_model(work->partial);
+        if (good) SPLAT_TRY(keep_the_larger(work, n_cameras, error));
+        if (is_last || (double)*n_cameras >= enough) return SPLAT_OK;
         if (!good && end.is_good) end.fault = splat_colmap_worse_fault(end.fault, SPLAT_COLMAP_FAULT_NO_START);
         if (!good && end.fault != SPLAT_COLMAP_FAULT_NO_START) break;
     }
-    if (!good) return splat_cameras_fail(work, "mapper", &end, error);
-    SPLAT_TRY(check_model(work, error));
-    SPLAT_TRY(splat_folder_delete(work->sparse, error));
-    if (rename(work->partial, work->sparse) != 0) return splat_fail_errno(error, work->sparse, "name the models");
+    return *n_cameras > 0 ? SPLAT_OK : splat_cameras_fail(work, "mapper", &end, error);
+}
+
+splat_status splat_cameras_map(splat_cameras_work *work, splat_error *error)
+{
+    double begin = splat_clock_seconds();
+    size_t n_cameras = 0;
+    bool good = false, is_global;
+    SPLAT_TRY(choose_mapper(work, &is_global, error));
+    if (is_global) SPLAT_TRY(map_globally(work, &good, error));
+    if (good) SPLAT_TRY(keep_the_larger(work, &n_cameras, error));
+    else SPLAT_TRY(map_one_by_one(work, &n_cameras, error));
+    SPLAT_TRY(splat_folder_delete(work->partial, error));
     return splat_cameras_set_done(work, "mapping", splat_clock_seconds() - begin, error);
 }
