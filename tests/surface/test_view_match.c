@@ -237,11 +237,84 @@ static void what_is_far_lies_on_the_plane(void **state)
     room_free(&r);
 }
 
+/* The right of every picture is too near, or too far; of the left more than the splat knows the depth. */
+static void lose_the_right(room *r)
+{
+    for (size_t v = 0; v < N; v++)
+        for (size_t i = 0; i < splat_camera_pixels(&r->maps.views[v].camera); i++) {
+            splat_view_map *map = &r->maps.views[v];
+            const bool is_left = i % 200 < 80;
+            map->state[i] = is_left ? SPLAT_PIXEL_AGREED : SPLAT_PIXEL_SILENT;
+            map->depth[i] = (is_left ? 1 : v % 2 ? 0.6f : 1.7f) * r->hits[v][i].z;
+        }
+}
+
+static void photos_find_what_the_splat_does_not_know(void **state)
+{
+    (void)state;
+    room r, again;
+    size_t n_floor, n_matched, n_wall;
+    make_room(&r);
+    make_room(&again);
+    lose_the_right(&r);
+    lose_the_right(&again);
+    const splat_match_info info = match(&r, 2);
+    const double right = part_right(&r, ROOM_FLOOR, true, &n_matched);
+    part_right(&r, ROOM_FLOOR, false, &n_floor);
+    part_right(&r, ROOM_WALL, true, &n_wall);
+    print_message("floor: %zu of %zu found, %.3f of these right; %zu of the wall\n", n_matched, n_floor, right, n_wall);
+    assert_true(3 * n_matched > n_floor && right > 0.8);
+    assert_true(info.n_found > 0 && 50 * n_wall < n_matched);
+    match(&again, 1);
+    for (size_t v = 0; v < N; v++)
+        assert_memory_equal(r.maps.views[v].depth, again.maps.views[v].depth,
+                            splat_camera_pixels(&r.maps.views[v].camera) * sizeof(float));
+    room_free(&r);
+    room_free(&again);
+}
+
+/* Somebody may have cut out what the photos show. */
+static void nothing_comes_back_where_the_splat_is_empty(void **state)
+{
+    (void)state;
+    room r;
+    size_t n_matched;
+    make_room(&r);
+    lose_the_right(&r);
+    for (size_t v = 0; v < N; v++)
+        for (size_t i = 0; i < splat_camera_pixels(&r.maps.views[v].camera); i++)
+            if (i % 200 >= 80) r.maps.views[v].depth[i] = 0;
+    match(&r, 2);
+    part_right(&r, ROOM_FLOOR, true, &n_matched);
+    assert_int_equal(n_matched, 0);
+    room_free(&r);
+}
+
+/* One photo alone says nothing: the others' pixels are masked, and know nothing. */
+static void a_place_needs_two_photos(void **state)
+{
+    (void)state;
+    room r;
+    make_room(&r);
+    lose_the_right(&r);
+    for (size_t v = 1; v < N; v++)
+        for (size_t i = 0; i < splat_camera_pixels(&r.maps.views[v].camera); i++)
+            if (i % 200 >= 80) r.maps.views[v].state[i] = SPLAT_PIXEL_MASKED;
+    size_t n_far = 0;
+    match(&r, 2);
+    for (size_t i = 0; i < splat_camera_pixels(&r.maps.views[0].camera); i++)
+        n_far += i % 200 >= 150 && r.maps.views[0].state[i] == SPLAT_PIXEL_MATCHED;
+    print_message("%zu pixels match\n", n_far);
+    assert_true(n_far < 500); /* of 7500: matched from the splat's own depth; some 3000 without the rule */
+    room_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(photos_correct_textures_and_leave_plain_walls), cmocka_unit_test(only_silent_pixels_change),
         cmocka_unit_test(photos_put_a_bumpy_floor_on_its_plane), cmocka_unit_test(photos_leave_what_is_right),
-        cmocka_unit_test(what_is_far_lies_on_the_plane)};
+        cmocka_unit_test(what_is_far_lies_on_the_plane), cmocka_unit_test(photos_find_what_the_splat_does_not_know),
+        cmocka_unit_test(nothing_comes_back_where_the_splat_is_empty), cmocka_unit_test(a_place_needs_two_photos)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,14 @@
 
 #include <stdint.h>
 
+#define SPLAT_VIEW_SEARCH_STRIDE 3u /* pixels from a site whose depth is searched for to the next */
+
 /* For maps with n_pixels in all and `largest` in one: grey photos, planes of a view and costs of others, photos
- * that threads read. */
+ * that threads read, and of every site that is searched for a plane and its verdict. */
 static inline uint64_t splat_view_match_bytes(uint64_t n_pixels, uint64_t largest, int threads)
 {
-    return n_pixels + largest * (28 + 4 * (uint64_t)threads);
+    const uint64_t n_sites = n_pixels / (SPLAT_VIEW_SEARCH_STRIDE * SPLAT_VIEW_SEARCH_STRIDE);
+    return n_pixels + 13 * n_sites + largest * (28 + 4 * (uint64_t)threads);
 }
 
 #endif

@@ -246,3 +246,16 @@ splat_status splat_view_maps_thin(splat_view_maps *maps, const splat_context *co
               maps->n, n);
     return splat_view_maps_find_neighbors(maps, context->threads, error);
 }
+
+void splat_view_map_set_normal(splat_view_map *map, size_t pixel, const float plane[3])
+{
+    const splat_camera *c = &map->camera;
+    float x = ((float)(pixel % (size_t)c->width) + 0.5f - c->cx) / c->fx,
+          y = ((float)(pixel / (size_t)c->width) + 0.5f - c->cy) / c->fy;
+    const float own[3] = {-plane[1] * c->fx, -plane[2] * c->fy,
+                          -plane[0] + plane[1] * c->fx * x + plane[2] * c->fy * y};
+    float normal[3];
+    for (int k = 0; k < 3; k++)
+        normal[k] = c->rotation[k] * own[0] + c->rotation[3 + k] * own[1] + c->rotation[6 + k] * own[2];
+    splat_normal_encode(normal, map->normal + 2 * pixel);
+}

@@ -96,6 +96,9 @@ static inline void splat_view_map_place(const splat_view_map *map, size_t pixel,
                            map->depth[pixel], place);
 }
 
+/* The normal of a plane at a pixel, of op match: inverse depth and its slopes to the right and down. */
+void splat_view_map_set_normal(splat_view_map *map, size_t pixel, const float plane[3]);
+
 /* Pixels of the largest map; at least 1. */
 static inline size_t splat_view_maps_most_pixels(const splat_view_maps *maps)
 {

@@ -9,6 +9,7 @@
 #include "stereo/resized_photo.h"
 #include "surface/extract/extraction.h"
 #include "surface/extract/view_planes.h"
+#include "surface/extract/view_search.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -48,19 +49,6 @@ static void plane_of(const splat_view_map *map, size_t pixel, float plane[3])
     plane[2] = own[1] / along * plane[0] / c->fy;
 }
 
-static void set_normal(splat_view_map *map, size_t pixel, const float plane[3])
-{
-    const splat_camera *c = &map->camera;
-    float x = ((float)(pixel % (size_t)c->width) + 0.5f - c->cx) / c->fx,
-          y = ((float)(pixel / (size_t)c->width) + 0.5f - c->cy) / c->fy;
-    const float own[3] = {-plane[1] * c->fx, -plane[2] * c->fy,
-                          -plane[0] + plane[1] * c->fx * x + plane[2] * c->fy * y};
-    float normal[3];
-    for (int k = 0; k < 3; k++)
-        normal[k] = c->rotation[k] * own[0] + c->rotation[3 + k] * own[1] + c->rotation[6 + k] * own[2];
-    splat_normal_encode(normal, map->normal + 2 * pixel);
-}
-
 static splat_status compare(matcher *m, size_t number, size_t sites_x, size_t sites_y, splat_error *error)
 {
     const splat_view_map *map = &m->maps->views[number];
@@ -98,7 +86,7 @@ static void apply(matcher *m, splat_view_map *map, size_t sites_x, size_t sites_
             map->state[pixel] = is_matched ? SPLAT_PIXEL_MATCHED : SPLAT_PIXEL_AGAINST;
             map->depth[pixel] = is_matched ? 1 / q : 0;
             if (is_matched)
-                set_normal(map, pixel, plane);
+                splat_view_map_set_normal(map, pixel, plane);
             else
                 map->alpha[pixel] = 255;
         }
@@ -109,11 +97,17 @@ static void apply(matcher *m, splat_view_map *map, size_t sites_x, size_t sites_
 
 /* ---------------------------------------------------------------- all views */
 
+static splat_status go_on_search(void *user, double fraction, splat_error *error)
+{
+    const splat_match_options *o = ((const matcher *)user)->options;
+    return o->go_on ? o->go_on(o->go_on_user, 0.5 + 0.5 * fraction, error) : SPLAT_OK;
+}
+
 static splat_status match_all(matcher *m, splat_error *error)
 {
     const splat_match_options *o = m->options;
     for (size_t i = 0; i < m->maps->n; i++) {
-        if (o->go_on) SPLAT_TRY(o->go_on(o->go_on_user, 0.5 * (double)i / (double)m->maps->n, error));
+        if (o->go_on) SPLAT_TRY(o->go_on(o->go_on_user, 0.25 * (double)i / (double)m->maps->n, error));
         SPLAT_TRY(splat_view_planes_take(&m->photos, m->maps, i, o->planes, o->n_planes, m->threads,
                                          &m->info.n_on_planes, error));
     }
@@ -121,12 +115,12 @@ static splat_status match_all(matcher *m, splat_error *error)
         splat_view_map *map = &m->maps->views[i];
         size_t sites_x = splat_match_sites(map->camera.width, m->stride),
                sites_y = splat_match_sites(map->camera.height, m->stride);
-        if (o->go_on) SPLAT_TRY(o->go_on(o->go_on_user, 0.5 + 0.5 * (double)i / (double)m->maps->n, error));
+        if (o->go_on) SPLAT_TRY(o->go_on(o->go_on_user, 0.25 + 0.25 * (double)i / (double)m->maps->n, error));
         if (sites_x == 0 || sites_y == 0) continue;
         SPLAT_TRY(compare(m, i, sites_x, sites_y, error));
         apply(m, map, sites_x, sites_y);
     }
-    return SPLAT_OK;
+    return splat_view_maps_search(m->maps, &m->photos, m->threads, go_on_search, m, &m->info.n_found, error);
 }
 
 splat_status splat_view_maps_match(splat_view_maps *maps, splat_backend *backend, const splat_match_options *options,
@@ -190,9 +184,9 @@ splat_status splat_surface_match_apply(splat_scene *scene, splat_backend *backen
     }
     double all = (double)(info.n_asked ? info.n_asked : 1);
     splat_log(scene->context, SPLAT_LOG_NOTICE,
-              "photos show %llu pixels on a plane of the scene; of those that views do not agree on %.1f %% match and "
-              "%.2f %% are contradicted (%.1f s)",
+              "photos show %llu pixels on a plane of the scene; of those that views do not agree on %.1f %% match, "
+              "%.2f %% are contradicted, and photos find %llu elsewhere (%.1f s)",
               (unsigned long long)info.n_on_planes, 100.0 * (double)info.n_matched / all,
-              100.0 * (double)info.n_against / all, splat_clock_seconds() - begin);
+              100.0 * (double)info.n_against / all, (unsigned long long)info.n_found, splat_clock_seconds() - begin);
     return SPLAT_OK;
 }
