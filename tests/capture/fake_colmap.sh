@@ -49,7 +49,7 @@ matches_importer) options="$matching.use_gpu $matching.num_threads match_list_pa
 mapper)
     options="image_path output_path Mapper.num_threads Mapper.ba_global_function_tolerance Mapper.min_model_size
         Mapper.init_min_num_inliers Mapper.init_min_tri_angle Mapper.init_max_forward_motion
-        Mapper.abs_pose_min_num_inliers" ;;
+        Mapper.tri_min_angle Mapper.filter_min_tri_angle" ;;
 *) echo "ERROR: Command \`$command\` not recognized." >&2; exit 1 ;;
 esac
 options="database_path $options"

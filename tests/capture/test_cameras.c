@@ -473,7 +473,8 @@ static void the_mapper_is_asked_again_with_lower_demands(void **state)
     assert_int_equal(find(), SPLAT_ERROR_FORMAT);
     assert_int_equal(count_in_file("calls.txt", "mapper --database"), 3);
     assert_true(called("--Mapper.init_min_num_inliers 50 --Mapper.init_min_tri_angle 2 "
-                       "--Mapper.init_max_forward_motion 1 --Mapper.abs_pose_min_num_inliers 20"));
+                       "--Mapper.init_max_forward_motion 1 --Mapper.tri_min_angle 0.5 "
+                       "--Mapper.filter_min_tri_angle 0.5"));
     splat_folder_delete("scene", NULL);
     setenv("FAKE_FAULT", "mapper:matches", 1); /* less cannot help */
     assert_int_equal(find(), SPLAT_ERROR_FORMAT);

@@ -324,14 +324,16 @@ splat_status splat_cameras_match(splat_cameras_work *work, splat_error *error)
 /* ---------------------------------------------------------------- the mapper */
 
 /* Demands on the pair of photos that a model begins with: first COLMAP's own, then weaker ones. With those a pair may
- * lie along the way, as in a street that somebody walks down, and a photo joins with fewer inliers. */
+ * lie along the way, as in a street that somebody walks down, and points may be seen from nearly one direction: far
+ * ones hold such a model together. Fewer inliers for a photo to join make a model of all photos whose parts do not fit
+ * (docs/lab/capture.md). */
 static const struct {
     const char *inliers, *degrees;
 } demands[] = {{NULL, NULL}, {"50", "4"}, {"50", "2"}};
 #define N_DEMANDS (sizeof demands / sizeof demands[0])
-#define ANY_DIRECTION "1"      /* COLMAP: 0.95 of the motion may be forward */
-#define LEAST_JOINING "20"     /* inliers, of COLMAP's 30 */
-#define ENOUGH_PHOTOS 0.9      /* of all have cameras: weaker demands are not tried */
+#define ANY_DIRECTION "1"  /* COLMAP: 0.95 of the motion may be forward */
+#define LEAST_ANGLE "0.5"  /* degrees between the rays to a point; COLMAP: 1.5 */
+#define ENOUGH_PHOTOS 0.9  /* of all have cameras: weaker demands are not tried */
 
 static splat_status map_once(const splat_cameras_work *work, const char *command, size_t demand,
                              splat_colmap_end *end, splat_error *error)
@@ -354,7 +356,8 @@ static splat_status map_once(const splat_cameras_work *work, const char *command
             add(&c, "Mapper.init_min_num_inliers", demands[demand].inliers);
             add(&c, "Mapper.init_min_tri_angle", demands[demand].degrees);
             add(&c, "Mapper.init_max_forward_motion", ANY_DIRECTION);
-            add(&c, "Mapper.abs_pose_min_num_inliers", LEAST_JOINING);
+            add(&c, "Mapper.tri_min_angle", LEAST_ANGLE);
+            add(&c, "Mapper.filter_min_tri_angle", LEAST_ANGLE);
         }
         status = run(work, &c, end, error);
     }
