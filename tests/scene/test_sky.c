@@ -135,6 +135,13 @@ static void photos_may_have_their_own_tones(void **state)
     check_found(SKY_TONES, 0.1, 0);
 }
 
+/* Colours of one direction differ by up to two dozen levels. */
+static void phones_develop_each_photo_in_their_own_way(void **state)
+{
+    (void)state;
+    check_found(SKY_PHONE, 0.1, -1);
+}
+
 static void check_none(sky_world of)
 {
     splat_error error;
@@ -300,6 +307,7 @@ int main(void)
         cmocka_unit_test(a_sky_at_infinity_is_found), cmocka_unit_test(a_painted_ball_is_found),
         cmocka_unit_test(exposures_do_not_hide_it),   cmocka_unit_test(clouds_may_drift),
         cmocka_unit_test(lenses_may_darken_corners),  cmocka_unit_test(photos_may_have_their_own_tones),
+        cmocka_unit_test(phones_develop_each_photo_in_their_own_way),
         cmocka_unit_test(walls_are_no_sky),           cmocka_unit_test(a_ceiling_is_no_sky),
         cmocka_unit_test(white_paper_is_a_backdrop),
         cmocka_unit_test(few_photos_say_nothing),     cmocka_unit_test(none_finds_none),

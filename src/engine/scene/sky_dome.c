@@ -20,12 +20,16 @@
 #define LEAST_FIT 0.45      /* of the plain pixels above that */
 #define LEAST_FITTED 0.6    /* with gains, which can give different walls one colour */
 #define LEAST_ABOVE 0.002   /* of all pixels: fewer say nothing */
-#define LEAST_PEAK 1.2      /* times the fit of the smallest radius, if colours may differ by more */
 #define LEAST_GAIN 0.02     /* of the fit, by a smaller radius or without gains */
 
-/* Levels between colours that count as equal: a vignette or haze needs more. */
-static const float sames[] = {3, 6};
-enum { N_SAMES = sizeof sames / sizeof *sames };
+/* Levels between colours that count as equal: a vignette or haze needs more, and a phone that develops each photo in
+ * its own way still more. Walls have one colour as well, then, so the fit must be so many times that of the smallest
+ * radius: what is far does not move between photos. */
+static const struct {
+    float same;
+    double least_peak;
+} tries[] = {{3, 0}, {6, 1.2}, {12, 1.5}};
+enum { N_TRIES = sizeof tries / sizeof *tries };
 static const double radii[] = {3, 4, 6, 10, 20, 0};
 enum { N_RADII = sizeof radii / sizeof *radii };
 
@@ -226,7 +230,7 @@ static void extend(sky_finder *f, const election *e, sky_color *found)
     }
 }
 
-static void choose_radius(sky_finder *f, const election *e, sky_color *dome)
+static void choose_radius(sky_finder *f, const election *e, double least_peak, sky_color *dome)
 {
     double fit = 0;
     f->fit = -1;
@@ -239,7 +243,7 @@ static void choose_radius(sky_finder *f, const election *e, sky_color *dome)
         f->fit = fit;
         f->radius = radius;
     }
-    if (f->same > sames[0] && f->fit < LEAST_PEAK * fit) f->fit = 0; /* of the smallest radius */
+    if (f->fit < least_peak * fit) f->fit = 0; /* of the smallest radius */
 }
 
 /* gains: [n][3], NULL: 1. */
@@ -250,13 +254,13 @@ static void set_gains(sky_finder *f, float (*const gains)[3])
 }
 
 /* Photos as they are, or with gains that fit them to each other; those as they are if these fit less. */
-static void find(sky_finder *f, const election *e, float (*const gains)[3], sky_color *found)
+static void find(sky_finder *f, const election *e, double least_peak, float (*const gains)[3], sky_color *found)
 {
     set_gains(f, NULL);
-    choose_radius(f, e, f->dome);
+    choose_radius(f, e, least_peak, f->dome);
     const double plain_fit = f->fit, plain_radius = f->radius;
     set_gains(f, gains);
-    choose_radius(f, e, f->dome);
+    choose_radius(f, e, least_peak, f->dome);
     bool is_fitted = f->fit >= LEAST_FITTED;
     if (plain_fit >= LEAST_FIT && (!is_fitted || plain_fit > f->fit + LEAST_GAIN)) {
         set_gains(f, NULL);
@@ -291,9 +295,9 @@ splat_status sky_dome_find(sky_finder *f, splat_error *error)
     }
     if (status == SPLAT_OK) {
         for (size_t v = 0; v < f->n; v++) memcpy(gains[v], f->photos[v].gain, sizeof gains[v]);
-        for (int i = 0; i < N_SAMES && !(f->fit > 0); i++) {
-            f->same = sames[i];
-            find(f, &e, gains, found);
+        for (int i = 0; i < N_TRIES && !(f->fit > 0); i++) {
+            f->same = tries[i].same;
+            find(f, &e, tries[i].least_peak, gains, found);
         }
         if (!(f->fit > 0)) set_gains(f, gains);
     }
