@@ -82,7 +82,7 @@ static bool was_mapped(bool globally, bool one_by_one)
 {
     int n_global = count_in_file("calls.txt", "global_mapper --database");
     int n_one = count_in_file("calls.txt", "mapper --database") - n_global;
-    return n_global == globally && n_one == one_by_one;
+    return n_global == globally && (n_one > 0) == one_by_one; /* twice where many photos are left, as here */
 }
 
 static void a_mapper_can_be_asked_for(void **state)
