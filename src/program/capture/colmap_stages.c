@@ -445,8 +445,8 @@ static void say_demands(const splat_cameras_work *work, size_t demand, size_t n_
 {
     char why[80] = "no pair of photos is good to begin with";
     if (n_cameras > 0) snprintf(why, sizeof why, "%zu of %zu photos have cameras", n_cameras, work->photos.n);
-    splat_cameras_say(work, SPLAT_LOG_NOTICE, "%s; trying again with %s inliers and %s degrees between two photos to "
-                      "begin with", why, demands[demand].inliers, demands[demand].degrees);
+    splat_cameras_say(work, SPLAT_LOG_NOTICE, "%s; trying again with %s inliers and %s degrees between the first two "
+                      "photos", why, demands[demand].inliers, demands[demand].degrees);
 }
 
 /* One camera after the other: with weaker demands where no pair was good to begin with, and once where many photos
