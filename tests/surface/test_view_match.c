@@ -91,6 +91,13 @@ static double part_right(const room *r, int kind, bool matched, size_t *n)
     return (double)n_right / (double)(*n ? *n : 1);
 }
 
+static void assert_same_depths(const room *a, const room *b)
+{
+    for (size_t v = 0; v < N; v++)
+        assert_memory_equal(a->maps.views[v].depth, b->maps.views[v].depth,
+                            splat_camera_pixels(&a->maps.views[v].camera) * sizeof(float));
+}
+
 static void photos_correct_textures_and_leave_plain_walls(void **state)
 {
     (void)state;
@@ -183,9 +190,7 @@ static void photos_put_a_bumpy_floor_on_its_plane(void **state)
     assert_true(info.n_on_planes == n && 5 * n > n_floor);
     assert_true(n_right > 0.95 * (double)n && part_right(&r, ROOM_FLOOR, false, &n_floor) > before + 0.2);
     match_with(&again, 1, floor_and_false, 2);
-    for (size_t v = 0; v < N; v++)
-        assert_memory_equal(r.maps.views[v].depth, again.maps.views[v].depth,
-                            splat_camera_pixels(&r.maps.views[v].camera) * sizeof(float));
+    assert_same_depths(&r, &again);
     room_free(&r);
     room_free(&again);
 }
@@ -266,9 +271,7 @@ static void photos_find_what_the_splat_does_not_know(void **state)
     assert_true(3 * n_matched > n_floor && right > 0.8);
     assert_true(info.n_found > 0 && 50 * n_wall < n_matched);
     match(&again, 1);
-    for (size_t v = 0; v < N; v++)
-        assert_memory_equal(r.maps.views[v].depth, again.maps.views[v].depth,
-                            splat_camera_pixels(&r.maps.views[v].camera) * sizeof(float));
+    assert_same_depths(&r, &again);
     room_free(&r);
     room_free(&again);
 }

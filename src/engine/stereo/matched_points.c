@@ -155,8 +155,7 @@ static void free_all(job *j)
 /* The pixel of a site. */
 static size_t pixel_of(const job *j, const view *v, uint32_t site)
 {
-    const size_t columns = (size_t)v->columns, half = j->stride / 2;
-    return (site / columns * j->stride + half) * (size_t)v->camera.width + site % columns * j->stride + half;
+    return splat_match_site_pixel(v->camera.width, j->stride, (size_t)v->columns, site);
 }
 
 /* Reads a photo, and keeps the colours of its sites. */
@@ -242,10 +241,7 @@ static int site_at(const job *j, const view *v, const float position[3])
 {
     float image[3];
     if (!splat_camera_project(&v->camera, position, image)) return -1;
-    int column = (int)image[0] / (int)j->stride, row = (int)image[1] / (int)j->stride;
-    column = column < v->columns ? column : v->columns - 1;
-    row = row < v->rows ? row : v->rows - 1;
-    const int site = row * v->columns + column;
+    const int site = (int)splat_match_site_at(j->stride, v->columns, v->rows, (int)image[0], (int)image[1]);
     return fabsf(v->inverse[site] * image[2] - 1) < SAME ? site : -1;
 }
 

@@ -85,6 +85,20 @@ static inline uint32_t splat_match_sites(int side, uint32_t stride)
     return ((uint32_t)side + stride - 1 - stride / 2) / stride;
 }
 
+/* The number of a site's pixel in a picture of so many pixels a row; columns: sites in a row. */
+static inline size_t splat_match_site_pixel(int width, uint32_t stride, size_t columns, size_t site)
+{
+    const size_t half = stride / 2;
+    return (site / columns * stride + half) * (size_t)width + site % columns * stride + half;
+}
+
+/* The site nearest to pixel (x, y). */
+static inline size_t splat_match_site_at(uint32_t stride, int columns, int rows, int x, int y)
+{
+    const int column = x / (int)stride, row = y / (int)stride;
+    return (size_t)(row < rows ? row : rows - 1) * (size_t)columns + (size_t)(column < columns ? column : columns - 1);
+}
+
 /* A site between sweeps. */
 typedef struct splat_match_site {
     float first[3]; /* the plane at the beginning, */

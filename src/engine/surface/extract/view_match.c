@@ -52,11 +52,9 @@ static void plane_of(const splat_view_map *map, size_t pixel, float plane[3])
 static splat_status compare(matcher *m, size_t number, size_t sites_x, size_t sites_y, splat_error *error)
 {
     const splat_view_map *map = &m->maps->views[number];
-    size_t width = (size_t)map->camera.width, stride = m->stride;
 #pragma omp parallel for num_threads(m->threads) schedule(static)
     for (size_t i = 0; i < sites_x * sites_y; i++)
-        plane_of(map, (i / sites_x * stride + stride / 2) * width + i % sites_x * stride + stride / 2,
-                 m->photos.first[i]);
+        plane_of(map, splat_match_site_pixel(map->camera.width, m->stride, sites_x, i), m->photos.first[i]);
     return splat_photo_matcher_compare(&m->photos, number, map->neighbors, map->n_neighbors, m->stride, SWEEPS, error);
 }
 

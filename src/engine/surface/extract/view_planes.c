@@ -48,8 +48,7 @@ static bool is_asked(const splat_view_map *map, size_t pixel)
 
 static size_t pixel_of(const asker *a, size_t site)
 {
-    return (site / a->columns * STRIDE + STRIDE / 2) * (size_t)a->map->camera.width + site % a->columns * STRIDE +
-           STRIDE / 2;
+    return splat_match_site_pixel(a->map->camera.width, STRIDE, a->columns, site);
 }
 
 static seen_plane see(const splat_camera *c, const splat_plane *plane)

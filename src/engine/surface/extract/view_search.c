@@ -44,9 +44,7 @@ static size_t n_sites(const found_view *v)
 
 static size_t pixel_of(const search *s, size_t view, size_t site)
 {
-    const size_t columns = (size_t)s->views[view].columns, half = STRIDE / 2;
-    return (site / columns * STRIDE + half) * (size_t)s->maps->views[view].camera.width +
-           site % columns * STRIDE + half;
+    return splat_match_site_pixel(s->maps->views[view].camera.width, STRIDE, (size_t)s->views[view].columns, site);
 }
 
 /* True if the pixel has depth that more than the splat supports. */
@@ -164,10 +162,8 @@ static bool confirms(const search *s, size_t view, const float place[3])
     if (!splat_camera_project(&map->camera, place, image)) return false;
     const size_t pixel = splat_view_map_pixel(map, (int)image[0], (int)image[1]);
     if (is_place(map, pixel)) return fabsf(map->depth[pixel] / image[2] - 1) < SAME;
-    int column = (int)image[0] / STRIDE, row = (int)image[1] / STRIDE;
-    column = column < v->columns ? column : v->columns - 1;
-    row = row < v->rows ? row : v->rows - 1;
-    return fabsf(v->planes[row * v->columns + column][0] * image[2] - 1) < SAME;
+    const size_t site = splat_match_site_at(STRIDE, v->columns, v->rows, (int)image[0], (int)image[1]);
+    return fabsf(v->planes[site][0] * image[2] - 1) < SAME;
 }
 
 static void confirm(search *s, size_t view)
