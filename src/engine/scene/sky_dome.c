@@ -35,11 +35,11 @@ enum { N_RADII = sizeof radii / sizeof *radii };
 
 /* ---------------------------------------------------------------- colours */
 
-static sky_color color_of(const sky_photo *photo, const float raw[3])
+static sky_color color_of(const float gain[3], const float raw[3])
 {
     sky_color c = {.is_known = 1};
     for (int k = 0; k < 3; k++) {
-        c.rgb[k] = raw[k] / photo->gain[k];
+        c.rgb[k] = raw[k] / gain[k];
         c.is_full |= (uint8_t)((raw[k] >= FULL) << k);
     }
     return c;
@@ -79,11 +79,16 @@ static sky_color mean_of(const sky_color *colors, const bool *taken, size_t n)
     return mean;
 }
 
+static bool color_fits(const sky_color *own, const sky_color *color, float levels)
+{
+    return color->is_known && difference(own, color) <= levels;
+}
+
 bool sky_color_fits(const sky_photo *photo, const uint8_t *rgb, const sky_color *color, float levels)
 {
     const float raw[3] = {rgb[0], rgb[1], rgb[2]};
-    sky_color own = color_of(photo, raw);
-    return color->is_known && difference(&own, color) <= levels;
+    const sky_color own = color_of(photo->gain, raw);
+    return color_fits(&own, color, levels);
 }
 
 /* ---------------------------------------------------------------- votes */
@@ -133,7 +138,7 @@ static sky_color mode_of(const sky_finder *f, const election *e, size_t bin)
     for (size_t v = 0; v < e->n; v++) {
         const sky_vote *of = &e->votes[v * SKY_BINS + bin];
         if (!is_vote(of)) continue;
-        colors[n] = color_of(&f->photos[v * e->step], of->rgb);
+        colors[n] = color_of(f->photos[v * e->step].gain, of->rgb);
         voters[n++] = (uint16_t)v;
     }
     for (size_t i = 0; i < n; i++) {
@@ -158,12 +163,23 @@ static void decide(const sky_finder *f, const election *e, sky_color *dome)
     for (size_t b = 0; b < SKY_BINS; b++) dome[b] = mode_of(f, e, b);
 }
 
-/* The share of plain pixels above the horizon that have the colour of their bin, of those whose bin enough photos see
- * plain: where fewer look, they can say nothing. */
-static double measure(const sky_finder *f, const election *e, double radius, const sky_color *dome)
+/* A way to fit the dome to the photos: levels between equal colours, photos with their gains or as they are. */
+typedef struct fitting {
+    float same;
+    bool has_gains;
+    sky_color *dome;              /* [SKY_BINS], of a radius */
+    double fit, radius, smallest; /* of the best radius, and the fit of the smallest one */
+} fitting;
+enum { N_FITTINGS = 2 * N_TRIES };
+
+/* shares[k]: of plain pixels above the horizon whose bin enough photos see plain, those that have the colour of their
+ * bin in fitting k. Where fewer photos look, they can say nothing. */
+static void measure(const sky_finder *f, const election *e, const float (*gains)[3], double radius,
+                    const fitting *fittings, double *shares)
 {
-    uint64_t n_above = 0, n_fit = 0, n_all = 0;
-#pragma omp parallel for num_threads(f->threads) schedule(dynamic, 1) reduction(+ : n_above, n_fit, n_all)
+    static const float ones[3] = {1, 1, 1};
+    uint64_t n_above = 0, n_all = 0, n_fit[N_FITTINGS] = {0};
+#pragma omp parallel for num_threads(f->threads) schedule(dynamic, 1) reduction(+ : n_above, n_all, n_fit[:N_FITTINGS])
     for (size_t v = 0; v < e->n; v++) {
         const sky_photo *photo = &f->photos[v * e->step];
         int width = photo->camera.width, height = photo->camera.height;
@@ -175,11 +191,15 @@ static double measure(const sky_finder *f, const election *e, double radius, con
                 const uint16_t bin = sky_bin_of(f, &photo->camera, pixel, radius);
                 if (e->n_voters[bin] < LEAST_VOTERS) continue;
                 n_above++;
-                n_fit += sky_color_fits(photo, photo->smooth + 3 * pixel, &dome[bin], f->same);
+                const uint8_t *rgb = photo->smooth + 3 * pixel;
+                const float raw[3] = {rgb[0], rgb[1], rgb[2]};
+                const sky_color own[2] = {color_of(ones, raw), color_of(gains[v * e->step], raw)};
+                for (int k = 0; k < N_FITTINGS; k++)
+                    n_fit[k] += color_fits(&own[fittings[k].has_gains], &fittings[k].dome[bin], fittings[k].same);
             }
     }
-    if ((double)n_above < LEAST_ABOVE * (double)n_all) return 0;
-    return (double)n_fit / (double)n_above;
+    const bool is_enough = (double)n_above >= LEAST_ABOVE * (double)n_all && n_above > 0;
+    for (int k = 0; k < N_FITTINGS; k++) shares[k] = is_enough ? (double)n_fit[k] / (double)n_above : 0;
 }
 
 /* ---------------------------------------------------------------- the dome */
@@ -199,7 +219,7 @@ static sky_color color_beside(const sky_finder *f, const election *e, size_t bin
     for (size_t v = 0; v < e->n && n < LEAST_VOTERS; v++) {
         const sky_vote *vote = &e->votes[v * SKY_BINS + bin];
         if (!is_vote(vote)) continue;
-        colors[n] = color_of(&f->photos[v * e->step], vote->rgb);
+        colors[n] = color_of(f->photos[v * e->step].gain, vote->rgb);
         for (int k = 0; k < 4 && !fits[n]; k++) {
             const sky_color *next = &f->dome[next_bin(bin, k / 2, k % 2 ? 1 : -1)];
             fits[n] = next->is_known && difference(&colors[n], next) <= f->same;
@@ -230,51 +250,72 @@ static void extend(sky_finder *f, const election *e, sky_color *found)
     }
 }
 
-static void choose_radius(sky_finder *f, const election *e, double least_peak, sky_color *dome)
-{
-    double fit = 0;
-    f->fit = -1;
-    for (int i = N_RADII - 1; i >= 0; i--) { /* of equal ones the largest */
-        double radius = radii[i] * f->extent;
-        collect(f, e, radius);
-        decide(f, e, dome);
-        fit = measure(f, e, radius, dome);
-        if (!(fit > f->fit + (f->fit < 0 ? 0 : LEAST_GAIN))) continue;
-        f->fit = fit;
-        f->radius = radius;
-    }
-    if (f->fit < least_peak * fit) f->fit = 0; /* of the smallest radius */
-}
-
 /* gains: [n][3], NULL: 1. */
-static void set_gains(sky_finder *f, float (*const gains)[3])
+static void set_gains(sky_finder *f, const float (*gains)[3])
 {
     for (size_t v = 0; v < f->n; v++)
         for (int k = 0; k < 3; k++) f->photos[v].gain[k] = gains ? gains[v][k] : 1;
 }
 
-/* Photos as they are, or with gains that fit them to each other; those as they are if these fit less. */
-static void find(sky_finder *f, const election *e, double least_peak, float (*const gains)[3], sky_color *found)
+static void set_fitting(sky_finder *f, const fitting *of, const float (*gains)[3])
 {
-    set_gains(f, NULL);
-    choose_radius(f, e, least_peak, f->dome);
-    const double plain_fit = f->fit, plain_radius = f->radius;
-    set_gains(f, gains);
-    choose_radius(f, e, least_peak, f->dome);
-    bool is_fitted = f->fit >= LEAST_FITTED;
-    if (plain_fit >= LEAST_FIT && (!is_fitted || plain_fit > f->fit + LEAST_GAIN)) {
-        set_gains(f, NULL);
-        f->fit = plain_fit;
-        f->radius = plain_radius;
-        is_fitted = true;
+    f->same = of->same;
+    set_gains(f, of->has_gains ? gains : NULL);
+}
+
+/* The best radius of each fitting, of equal ones the largest. Votes depend on the radius alone, so that they are
+ * counted once for all fittings. */
+static void choose_radii(sky_finder *f, const election *e, const float (*gains)[3], fitting *fittings)
+{
+    double shares[N_FITTINGS];
+    for (int i = N_RADII - 1; i >= 0; i--) {
+        const double radius = radii[i] * f->extent;
+        collect(f, e, radius);
+        for (int k = 0; k < N_FITTINGS; k++) {
+            set_fitting(f, &fittings[k], gains);
+            decide(f, e, fittings[k].dome);
+        }
+        measure(f, e, gains, radius, fittings, shares);
+        for (int k = 0; k < N_FITTINGS; k++) {
+            fitting *of = &fittings[k];
+            of->smallest = shares[k];
+            if (i < N_RADII - 1 && !(shares[k] > of->fit + LEAST_GAIN)) continue;
+            of->fit = shares[k];
+            of->radius = radius;
+        }
     }
-    if (!is_fitted) {
-        f->fit = 0;
-        return;
+    for (int k = 0; k < N_FITTINGS; k++)
+        if (fittings[k].fit < tries[k / 2].least_peak * fittings[k].smallest) fittings[k].fit = 0;
+}
+
+/* The first try that finds a dome: photos as they are, or with gains that fit them to each other if these fit more.
+ * NULL: none. */
+static const fitting *choose_fitting(const fitting *fittings)
+{
+    for (int i = 0; i < N_TRIES; i++) {
+        const fitting *plain = &fittings[2 * i], *fitted = plain + 1;
+        const bool is_fitted = fitted->fit >= LEAST_FITTED;
+        if (plain->fit >= LEAST_FIT && (!is_fitted || plain->fit > fitted->fit + LEAST_GAIN)) return plain;
+        if (is_fitted) return fitted;
     }
+    return NULL;
+}
+
+/* domes: [N_FITTINGS][SKY_BINS]. */
+static void find(sky_finder *f, const election *e, const float (*gains)[3], sky_color *domes)
+{
+    fitting fittings[N_FITTINGS];
+    for (int k = 0; k < N_FITTINGS; k++)
+        fittings[k] = (fitting){.same = tries[k / 2].same, .has_gains = k % 2, .dome = domes + (size_t)k * SKY_BINS};
+    choose_radii(f, e, gains, fittings);
+    const fitting *found = choose_fitting(fittings);
+    set_fitting(f, found ? found : &fittings[N_FITTINGS - 1], gains);
+    f->fit = found ? found->fit : 0;
+    if (!found) return;
+    f->radius = found->radius;
     collect(f, e, f->radius);
     decide(f, e, f->dome);
-    extend(f, e, found);
+    extend(f, e, domes);
 }
 
 splat_status sky_dome_find(sky_finder *f, splat_error *error)
@@ -284,10 +325,10 @@ splat_status sky_dome_find(sky_finder *f, splat_error *error)
     f->dome = calloc(SKY_BINS, sizeof *f->dome);
     e.votes = malloc(e.n * SKY_BINS * sizeof *e.votes);
     splat_status status = SPLAT_OK;
-    sky_color *found = malloc(SKY_BINS * sizeof *found);
+    sky_color *domes = malloc(N_FITTINGS * SKY_BINS * sizeof *domes);
     float (*gains)[3] = malloc((f->n + 1) * sizeof *gains);
     e.n_voters = malloc(SKY_BINS * sizeof *e.n_voters);
-    if (!f->dome || !e.votes || !e.n_voters || !found || !gains)
+    if (!f->dome || !e.votes || !e.n_voters || !domes || !gains)
         status = splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the colours of directions");
     if (status == SPLAT_OK) {
         collect(f, &e, 0);
@@ -295,15 +336,11 @@ splat_status sky_dome_find(sky_finder *f, splat_error *error)
     }
     if (status == SPLAT_OK) {
         for (size_t v = 0; v < f->n; v++) memcpy(gains[v], f->photos[v].gain, sizeof gains[v]);
-        for (int i = 0; i < N_TRIES && !(f->fit > 0); i++) {
-            f->same = tries[i].same;
-            find(f, &e, tries[i].least_peak, gains, found);
-        }
-        if (!(f->fit > 0)) set_gains(f, gains);
+        find(f, &e, (const float (*)[3])gains, domes);
     }
     free(e.votes);
     free(e.n_voters);
-    free(found);
+    free(domes);
     free(gains);
     return status;
 }
