@@ -20,6 +20,7 @@
 
 #define ENOUGH 24.0       /* views of a place: more tell little that is new, and take memory and time */
 #define LEAST_PART 0.125f /* of the sides that the options ask for */
+#define LEAST_ALONG (-0.1f) /* of a normal along its ray: one from the side says nothing */
 
 /* Pixels of all views together. */
 static uint64_t pixels_of(const splat_scene *scene, float resolution_factor)
@@ -245,6 +246,24 @@ splat_status splat_view_maps_thin(splat_view_maps *maps, const splat_context *co
     splat_log(context, SPLAT_LOG_NOTICE, "the mesh is made from %zu of the %zu views: the others see the same places",
               maps->n, n);
     return splat_view_maps_find_neighbors(maps, context->threads, error);
+}
+
+void splat_view_map_plane(const splat_view_map *map, size_t pixel, float plane[3])
+{
+    const splat_camera *c = &map->camera;
+    const float x = ((float)(pixel % (size_t)c->width) + 0.5f - c->cx) / c->fx,
+                y = ((float)(pixel / (size_t)c->width) + 0.5f - c->cy) / c->fy;
+    float normal[3], own[3];
+    splat_normal_decode(map->normal + 2 * pixel, normal);
+    for (int k = 0; k < 3; k++)
+        own[k] = c->rotation[3 * k] * normal[0] + c->rotation[3 * k + 1] * normal[1] +
+                 c->rotation[3 * k + 2] * normal[2];
+    const float along = own[0] * x + own[1] * y + own[2];
+    plane[0] = 1 / map->depth[pixel];
+    plane[1] = plane[2] = 0;
+    if (!(along < LEAST_ALONG)) return;
+    plane[1] = own[0] / along * plane[0] / c->fx;
+    plane[2] = own[1] / along * plane[0] / c->fy;
 }
 
 void splat_view_map_set_normal(splat_view_map *map, size_t pixel, const float plane[3])

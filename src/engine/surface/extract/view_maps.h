@@ -96,7 +96,10 @@ static inline void splat_view_map_place(const splat_view_map *map, size_t pixel,
                            map->depth[pixel], place);
 }
 
-/* The normal of a plane at a pixel, of op match: inverse depth and its slopes to the right and down. */
+/* The plane of a pixel with depth, as of op match: inverse depth and its slopes to the right and down; facing the
+ * camera where the normal is unknown or seen from the side. */
+void splat_view_map_plane(const splat_view_map *map, size_t pixel, float plane[3]);
+/* The normal of a plane at a pixel. */
 void splat_view_map_set_normal(splat_view_map *map, size_t pixel, const float plane[3]);
 
 /* Pixels of the largest map; at least 1. */

@@ -17,6 +17,8 @@
 #define SWEEPS 3
 #define CPU_STRIDE 3u
 #define MOST_PIXELS 1.1e6 /* of a picture of which a device asks every pixel */
+#define COMPARES 0.25     /* of the time: where this part of the work begins */
+#define SEARCHES 0.5
 #define SAME 0.01f        /* of the depth: a pixel lies on the plane of the site next to it */
 
 typedef struct matcher {
@@ -30,23 +32,11 @@ typedef struct matcher {
 
 /* ---------------------------------------------------------------- one view */
 
-/* The plane of a pixel in its view: inverse depth and slopes to the right and down; q = 0: it is not asked. */
+/* The plane of a pixel that is asked; q = 0: it is not. */
 static void plane_of(const splat_view_map *map, size_t pixel, float plane[3])
 {
-    const splat_camera *c = &map->camera;
-    float x = ((float)(pixel % (size_t)c->width) + 0.5f - c->cx) / c->fx,
-          y = ((float)(pixel / (size_t)c->width) + 0.5f - c->cy) / c->fy, normal[3], own[3];
     plane[0] = plane[1] = plane[2] = 0;
-    if (map->state[pixel] != SPLAT_PIXEL_SILENT || !(map->depth[pixel] > 0)) return;
-    splat_normal_decode(map->normal + 2 * pixel, normal);
-    for (int k = 0; k < 3; k++)
-        own[k] = c->rotation[3 * k] * normal[0] + c->rotation[3 * k + 1] * normal[1] +
-                 c->rotation[3 * k + 2] * normal[2];
-    float along = own[0] * x + own[1] * y + own[2];
-    plane[0] = 1 / map->depth[pixel];
-    if (!(along < -0.1f)) return; /* no normal, or a flat view: facing the camera */
-    plane[1] = own[0] / along * plane[0] / c->fx;
-    plane[2] = own[1] / along * plane[0] / c->fy;
+    if (map->state[pixel] == SPLAT_PIXEL_SILENT && map->depth[pixel] > 0) splat_view_map_plane(map, pixel, plane);
 }
 
 static splat_status compare(matcher *m, size_t number, size_t sites_x, size_t sites_y, splat_error *error)
@@ -95,17 +85,22 @@ static void apply(matcher *m, splat_view_map *map, size_t sites_x, size_t sites_
 
 /* ---------------------------------------------------------------- all views */
 
+static splat_status say(const matcher *m, double from, double to, double fraction, splat_error *error)
+{
+    const splat_match_options *o = m->options;
+    return o->go_on ? o->go_on(o->go_on_user, from + (to - from) * fraction, error) : SPLAT_OK;
+}
+
 static splat_status go_on_search(void *user, double fraction, splat_error *error)
 {
-    const splat_match_options *o = ((const matcher *)user)->options;
-    return o->go_on ? o->go_on(o->go_on_user, 0.5 + 0.5 * fraction, error) : SPLAT_OK;
+    return say(user, SEARCHES, 1, fraction, error);
 }
 
 static splat_status match_all(matcher *m, splat_error *error)
 {
     const splat_match_options *o = m->options;
     for (size_t i = 0; i < m->maps->n; i++) {
-        if (o->go_on) SPLAT_TRY(o->go_on(o->go_on_user, 0.25 * (double)i / (double)m->maps->n, error));
+        SPLAT_TRY(say(m, 0, COMPARES, (double)i / (double)m->maps->n, error));
         SPLAT_TRY(splat_view_planes_take(&m->photos, m->maps, i, o->planes, o->n_planes, m->threads,
                                          &m->info.n_on_planes, error));
     }
@@ -113,7 +108,7 @@ static splat_status match_all(matcher *m, splat_error *error)
         splat_view_map *map = &m->maps->views[i];
         size_t sites_x = splat_match_sites(map->camera.width, m->stride),
                sites_y = splat_match_sites(map->camera.height, m->stride);
-        if (o->go_on) SPLAT_TRY(o->go_on(o->go_on_user, 0.25 + 0.25 * (double)i / (double)m->maps->n, error));
+        SPLAT_TRY(say(m, COMPARES, SEARCHES, (double)i / (double)m->maps->n, error));
         if (sites_x == 0 || sites_y == 0) continue;
         SPLAT_TRY(compare(m, i, sites_x, sites_y, error));
         apply(m, map, sites_x, sites_y);
