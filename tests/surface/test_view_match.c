@@ -242,6 +242,65 @@ static void what_is_far_lies_on_the_plane(void **state)
     room_free(&r);
 }
 
+/* The floor is up to 5 % off, at the same places for all views. */
+static void agree_on_bumps(room *r)
+{
+    agree(r);
+    for (size_t v = 0; v < N; v++)
+        for (size_t i = 0; i < splat_camera_pixels(&r->maps.views[v].camera); i++) {
+            const room_hit *hit = &r->hits[v][i];
+            const float bump = hit->kind == ROOM_FLOOR ? 0.05f * room_noise(hit->point, 0.7f) : 0;
+            r->maps.views[v].depth[i] = hit->z * (1 + bump);
+        }
+}
+
+/* Mean of the parts by which the depth of a kind of pixels is off. */
+static double mean_off(const room *r, int kind)
+{
+    double sum = 0, n = 0;
+    for (size_t v = 0; v < N; v++)
+        for (size_t i = 0; i < splat_camera_pixels(&r->maps.views[v].camera); i++) {
+            if (r->hits[v][i].kind != kind) continue;
+            sum += fabs((double)r->maps.views[v].depth[i] / (double)r->hits[v][i].z - 1);
+            n++;
+        }
+    return sum / n;
+}
+
+static void photos_correct_what_views_agree_on(void **state)
+{
+    (void)state;
+    room r, again;
+    make_room(&r);
+    make_room(&again);
+    agree_on_bumps(&r);
+    agree_on_bumps(&again);
+    const double before = mean_off(&r, ROOM_FLOOR);
+    const splat_match_info info = match(&r, 2);
+    const double after = mean_off(&r, ROOM_FLOOR), wall = mean_off(&r, ROOM_WALL);
+    print_message("floor: off by %.5f, then %.5f; wall %.5f; %llu pixels\n", before, after, wall,
+                  (unsigned long long)info.n_refined);
+    assert_true(info.n_refined > 10000 && after < 0.8 * before && wall < 0.1 * before);
+    assert_int_equal(r.maps.views[3].state[140 * 200 + 100], SPLAT_PIXEL_AGREED);
+    match(&again, 1);
+    assert_same_depths(&r, &again);
+    room_free(&r);
+    room_free(&again);
+}
+
+/* A photo alone, where the others are masked, does not count. */
+static void a_correction_needs_two_photos(void **state)
+{
+    (void)state;
+    room r;
+    make_room(&r);
+    agree_on_bumps(&r);
+    for (size_t v = 1; v < N; v++)
+        memset(r.maps.views[v].state, SPLAT_PIXEL_MASKED, splat_camera_pixels(&r.maps.views[v].camera));
+    assert_int_equal(match(&r, 2).n_refined, 0);
+    room_free(&r);
+}
+
 /* The right of every picture is too near, or too far; of the left more than the splat knows the depth. */
 static void lose_the_right(room *r)
 {
@@ -317,6 +376,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(photos_correct_textures_and_leave_plain_walls), cmocka_unit_test(only_silent_pixels_change),
         cmocka_unit_test(photos_put_a_bumpy_floor_on_its_plane), cmocka_unit_test(photos_leave_what_is_right),
+        cmocka_unit_test(photos_correct_what_views_agree_on), cmocka_unit_test(a_correction_needs_two_photos),
         cmocka_unit_test(what_is_far_lies_on_the_plane), cmocka_unit_test(photos_find_what_the_splat_does_not_know),
         cmocka_unit_test(nothing_comes_back_where_the_splat_is_empty), cmocka_unit_test(a_place_needs_two_photos)};
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -188,10 +188,15 @@ splat_status splat_photo_matcher_compare(splat_photo_matcher *m, size_t number, 
     return splat_backend_download(m->backend, m->judged, m->verdicts.data, n, error);
 }
 
+splat_status splat_photo_matcher_costs(splat_photo_matcher *m, size_t n_sites, float *costs, splat_error *error)
+{
+    return splat_backend_download(m->backend, costs, m->costs.data, n_sites * sizeof *costs, error);
+}
+
 splat_status splat_photo_matcher_ask(splat_photo_matcher *m, size_t number, const uint32_t *neighbors,
                                      uint32_t n_neighbors, uint32_t stride, float *costs, splat_error *error)
 {
     size_t n;
     SPLAT_TRY(match(m, number, neighbors, n_neighbors, false, stride, 0, &n, error));
-    return splat_backend_download(m->backend, costs, m->costs.data, n * sizeof *costs, error);
+    return splat_photo_matcher_costs(m, n, costs, error);
 }

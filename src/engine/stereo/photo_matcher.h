@@ -43,6 +43,10 @@ void splat_photo_matcher_free(splat_photo_matcher *matcher);
 splat_status splat_photo_matcher_compare(splat_photo_matcher *matcher, size_t number, const uint32_t *neighbors,
                                          uint32_t n_neighbors, uint32_t stride, uint32_t n_sweeps, splat_error *error);
 
+/* Costs of the n_sites planes in `best` of the last comparison: SPLAT_MATCH_DUMB where a site says nothing. Errors:
+ * DEVICE. */
+splat_status splat_photo_matcher_costs(splat_photo_matcher *matcher, size_t n_sites, float *costs, splat_error *error);
+
 /* Costs of the planes in `first` alone, whatever stands before them: costs [sites], SPLAT_MATCH_DUMB where a site says
  * nothing. Errors: MEMORY, DEVICE. */
 splat_status splat_photo_matcher_ask(splat_photo_matcher *matcher, size_t number, const uint32_t *neighbors,

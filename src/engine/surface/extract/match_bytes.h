@@ -11,7 +11,7 @@
 static inline uint64_t splat_view_match_bytes(uint64_t n_pixels, uint64_t largest, int threads)
 {
     const uint64_t n_sites = n_pixels / (SPLAT_VIEW_SITE_STRIDE * SPLAT_VIEW_SITE_STRIDE);
-    return n_pixels + 13 * n_sites + largest * (28 + 4 * (uint64_t)threads);
+    return n_pixels + 13 * n_sites + largest * (29 + 4 * (uint64_t)threads);
 }
 
 #endif

@@ -20,6 +20,7 @@ typedef struct splat_match_options {
 typedef struct splat_match_info {
     uint64_t n_on_planes; /* pixels that took a plane */
     uint64_t n_asked, n_matched, n_against; /* pixels: SILENT with depth; those that changed */
+    uint64_t n_refined; /* pixels that views agree on, whose depth the photos corrected */
     uint64_t n_found; /* pixels whose depth the photos found elsewhere */
     float noise;                            /* of the photos, levels */
 } splat_match_info;
@@ -27,7 +28,8 @@ typedef struct splat_match_info {
 /* First pixels take planes (view_planes.h). Then every view is compared with its neighbours, one after the other:
  * SILENT pixels with depth become MATCHED, with the depth and normal that the photos show, or AGAINST, without depth,
  * or stay. A pixel that was not asked takes the verdict of the nearest one that was, if its depth lies within 1 % of
- * that one's plane. In the end photos search for what pixels without support show (view_search.h). The bytes do not
+ * that one's plane. Then photos correct the depth that views agree on (view_refine.h), and search for what pixels
+ * without support show (view_search.h). The bytes do not
  * depend on threads. Errors: MEMORY, of the host or the device, those of `photo` and `go_on`; the maps that were
  * compared keep it. */
 splat_status splat_view_maps_match(splat_view_maps *maps, splat_backend *backend, const splat_match_options *options,

@@ -71,7 +71,10 @@ static bool confirms(const splat_view_sites *s, size_t view, const float place[3
     if (!splat_camera_project(&map->camera, place, image)) return false;
     const int x = (int)image[0], y = (int)image[1];
     const size_t pixel = splat_view_map_pixel(map, x, y);
-    if (splat_view_map_is_place(map, pixel)) return fabsf(map->depth[pixel] / image[2] - 1) < same;
+    if (splat_view_map_is_place(map, pixel)) {
+        if (fabsf(map->depth[pixel] / image[2] - 1) < same) return true;
+        if (!s->corrects) return false;
+    }
     const size_t site = splat_match_site_at(STRIDE, v->columns, v->rows, x, y);
     const splat_site_block block = splat_view_sites_block(s, view, site);
     return v->planes[site][0] > 0 &&

@@ -19,6 +19,7 @@ typedef struct splat_view_sites {
     splat_photo_matcher *photos;
     splat_site_view *views; /* [maps->n] */
     int threads;
+    bool corrects; /* planes are those of trusted pixels: a neighbour's count next to its depth */
     splat_status (*go_on)(void *user, double fraction, splat_error *error); /* before every view; NULL: none */
     void *user;
 } splat_view_sites;
@@ -39,8 +40,8 @@ void splat_view_sites_free(splat_view_sites *sites);
 splat_status splat_view_sites_ask(splat_view_sites *sites, size_t view, uint32_t n_sweeps, bool *is_any,
                                   splat_error *error);
 
-/* Sets is_confirmed of sites with a plane: true if a neighbour trusts the place, or, where it trusts none,
- * has a plane there, to the part `same` of its depth. */
+/* Sets is_confirmed of sites with a plane: true if a neighbour trusts the place, or, where it trusts none or
+ * with `corrects`, has a plane there, to the part `same` of its depth. */
 void splat_view_sites_confirm(splat_view_sites *sites, float same);
 
 splat_site_block splat_view_sites_block(const splat_view_sites *sites, size_t view, size_t site);
