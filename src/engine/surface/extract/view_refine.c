@@ -39,36 +39,10 @@ static splat_status ask(splat_view_sites *s, size_t view, float *costs, splat_er
     return SPLAT_OK;
 }
 
-/* Gives a site's plane to its pixels that lay on the first one. */
-static uint64_t apply_site(const splat_view_sites *s, size_t view, size_t site)
+/* Pixels that lay on the first plane of their site. */
+static bool takes(const splat_view_map *map, size_t pixel, float own)
 {
-    splat_view_map *map = &s->maps->views[view];
-    const float *best = s->views[view].planes[site];
-    const splat_site_block block = splat_view_sites_block(s, view, site);
-    uint64_t n = 0;
-    float first[3];
-    splat_view_map_plane(map, splat_view_sites_pixel(s, view, site), first); /* still as it was: of this block */
-    for (int y = block.top; y < block.bottom; y++)
-        for (int x = block.left; x < block.right; x++) {
-            const size_t pixel = (size_t)y * (size_t)map->camera.width + (size_t)x;
-            const float q = splat_site_inverse_depth(best, &block, x, y),
-                        own = map->depth[pixel] * splat_site_inverse_depth(first, &block, x, y);
-            if (map->state[pixel] != SPLAT_PIXEL_AGREED || !(q > 0) || !(fabsf(own - 1) <= SAME)) continue;
-            map->depth[pixel] = 1 / q;
-            splat_view_map_set_normal(map, pixel, (const float[3]){q, best[1], best[2]});
-            n++;
-        }
-    return n;
-}
-
-static uint64_t apply(const splat_view_sites *s, size_t view)
-{
-    const splat_site_view *v = &s->views[view];
-    uint64_t n = 0;
-#pragma omp parallel for num_threads(s->threads) schedule(static) reduction(+ : n)
-    for (size_t i = 0; i < splat_site_count(v); i++)
-        if (v->is_confirmed[i]) n += apply_site(s, view, i);
-    return n;
+    return map->state[pixel] == SPLAT_PIXEL_AGREED && fabsf(map->depth[pixel] * own - 1) <= SAME;
 }
 
 static splat_status refine(splat_view_sites *s, float *costs, uint64_t *n_refined, splat_error *error)
@@ -79,7 +53,7 @@ static splat_status refine(splat_view_sites *s, float *costs, uint64_t *n_refine
         SPLAT_TRY(ask(s, i, costs, error));
     }
     splat_view_sites_confirm(s, CONFIRMED);
-    for (size_t i = 0; i < n; i++) *n_refined += apply(s, i);
+    *n_refined += splat_view_sites_apply(s, takes, SPLAT_PIXEL_AGREED);
     return SPLAT_OK;
 }
 

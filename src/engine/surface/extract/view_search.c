@@ -95,34 +95,10 @@ static splat_status ask(splat_view_sites *s, size_t view, splat_error *error)
     return SPLAT_OK;
 }
 
-/* Gives the open pixels of a site what it has found. */
-static uint64_t apply_site(const splat_view_sites *s, size_t view, size_t site)
+static bool takes(const splat_view_map *map, size_t pixel, float own)
 {
-    splat_view_map *map = &s->maps->views[view];
-    const float *plane = s->views[view].planes[site];
-    const splat_site_block block = splat_view_sites_block(s, view, site);
-    uint64_t n = 0;
-    for (int y = block.top; y < block.bottom; y++)
-        for (int x = block.left; x < block.right; x++) {
-            const size_t pixel = (size_t)y * (size_t)map->camera.width + (size_t)x;
-            const float q = splat_site_inverse_depth(plane, &block, x, y);
-            if (!(q > 0) || !is_open(map, pixel)) continue;
-            map->state[pixel] = SPLAT_PIXEL_MATCHED;
-            map->depth[pixel] = 1 / q;
-            splat_view_map_set_normal(map, pixel, (const float[3]){q, plane[1], plane[2]});
-            n++;
-        }
-    return n;
-}
-
-static uint64_t apply(const splat_view_sites *s, size_t view)
-{
-    const splat_site_view *v = &s->views[view];
-    uint64_t n = 0;
-#pragma omp parallel for num_threads(s->threads) schedule(static) reduction(+ : n)
-    for (size_t i = 0; i < splat_site_count(v); i++)
-        if (v->is_confirmed[i]) n += apply_site(s, view, i);
-    return n;
+    (void)own; /* the splat's depth has no say here */
+    return is_open(map, pixel);
 }
 
 /* ---------------------------------------------------------------- all views */
@@ -137,7 +113,7 @@ static splat_status look(splat_view_sites *s, int round, uint64_t *n_found, spla
         SPLAT_TRY(ask(s, i, error));
     }
     splat_view_sites_confirm(s, SAME);
-    for (size_t i = 0; i < n; i++) *n_found += apply(s, i);
+    *n_found += splat_view_sites_apply(s, takes, SPLAT_PIXEL_MATCHED);
     return SPLAT_OK;
 }
 

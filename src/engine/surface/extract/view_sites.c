@@ -68,7 +68,7 @@ static bool confirms(const splat_view_sites *s, size_t view, const float place[3
     const splat_view_map *map = &s->maps->views[view];
     const splat_site_view *v = &s->views[view];
     float image[3];
-    if (!splat_camera_project(&map->camera, place, image)) return false;
+    if (splat_site_count(v) == 0 || !splat_camera_project(&map->camera, place, image)) return false;
     const int x = (int)image[0], y = (int)image[1];
     const size_t pixel = splat_view_map_pixel(map, x, y);
     if (splat_view_map_is_place(map, pixel)) {
@@ -102,4 +102,38 @@ static void confirm_view(splat_view_sites *s, size_t view, float same)
 void splat_view_sites_confirm(splat_view_sites *s, float same)
 {
     for (size_t i = 0; i < s->maps->n; i++) confirm_view(s, i, same);
+}
+
+static uint64_t apply_site(const splat_view_sites *s, size_t view, size_t site, splat_site_takes takes,
+                           splat_pixel_state state)
+{
+    splat_view_map *map = &s->maps->views[view];
+    const float *plane = s->views[view].planes[site];
+    const splat_site_block block = splat_view_sites_block(s, view, site);
+    const size_t of_site = splat_view_sites_pixel(s, view, site);
+    float first[3] = {0};
+    uint64_t n = 0;
+    if (map->depth[of_site] > 0) splat_view_map_plane(map, of_site, first); /* of this block: nothing changed it yet */
+    for (int y = block.top; y < block.bottom; y++)
+        for (int x = block.left; x < block.right; x++) {
+            const size_t pixel = (size_t)y * (size_t)map->camera.width + (size_t)x;
+            const float q = splat_site_inverse_depth(plane, &block, x, y);
+            if (!(q > 0) || !takes(map, pixel, splat_site_inverse_depth(first, &block, x, y))) continue;
+            map->state[pixel] = (uint8_t)state;
+            map->depth[pixel] = 1 / q;
+            splat_view_map_set_normal(map, pixel, (const float[3]){q, plane[1], plane[2]});
+            n++;
+        }
+    return n;
+}
+
+uint64_t splat_view_sites_apply(const splat_view_sites *s, splat_site_takes takes, splat_pixel_state state)
+{
+    uint64_t n = 0;
+    for (size_t v = 0; v < s->maps->n; v++) {
+#pragma omp parallel for num_threads(s->threads) schedule(static) reduction(+ : n)
+        for (size_t i = 0; i < splat_site_count(&s->views[v]); i++)
+            if (s->views[v].is_confirmed[i]) n += apply_site(s, v, i, takes, state);
+    }
+    return n;
 }

@@ -44,6 +44,13 @@ splat_status splat_view_sites_ask(splat_view_sites *sites, size_t view, uint32_t
  * with `corrects`, has a plane there, to the part `same` of its depth. */
 void splat_view_sites_confirm(splat_view_sites *sites, float same);
 
+/* True if a pixel takes the plane of its site. own: inverse depth at the pixel on the plane that the map had at the
+ * site; 0: the map had none. */
+typedef bool (*splat_site_takes)(const splat_view_map *map, size_t pixel, float own);
+/* Gives the planes of confirmed sites to pixels that take them: depth, normal and `state`. Returns the number of these
+ * pixels. */
+uint64_t splat_view_sites_apply(const splat_view_sites *sites, splat_site_takes takes, splat_pixel_state state);
+
 splat_site_block splat_view_sites_block(const splat_view_sites *sites, size_t view, size_t site);
 
 static inline size_t splat_site_count(const splat_site_view *view)
