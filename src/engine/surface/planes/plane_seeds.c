@@ -2,6 +2,7 @@
 #include "surface/planes/plane_seeds.h"
 
 #include "math/camera.h"
+#include "surface/planes/plane_edge.h"
 #include "surface/planes/plane_parts.h"
 
 #include <stdlib.h>
@@ -71,18 +72,10 @@ splat_status plane_rims_visit(const splat_camera *camera, const plane_view *view
     return SPLAT_OK;
 }
 
-long plane_rim_step(const splat_camera *camera, int x, int y, const float direction[2], int t)
-{
-    int at_x = x + (int)lrintf(direction[0] * (float)t), at_y = y + (int)lrintf(direction[1] * (float)t);
-    if (at_x < 0 || at_y < 0 || at_x >= camera->width || at_y >= camera->height) return -1;
-    return (long)at_y * camera->width + at_x;
-}
-
 /* ---------------------------------------------------------------- edges between segments
  * Edges of a photo between plain segments, where the gradient across them is largest. */
 
 #define EDGE_REACH 14 /* pixels from a segment to the next, at most */
-#define AROUND 2      /* pixels around the largest gradient that place the edge */
 #define INTO 3        /* pixels into the next segment */
 
 static uint32_t segment_of(const plane_view *view, long pixel)
@@ -90,39 +83,7 @@ static uint32_t segment_of(const plane_view *view, long pixel)
     return pixel < 0 ? 0 : view->labels[pixel] & PLANE_LABEL_SEGMENT;
 }
 
-/* The centroid of the gradient around its largest value, above what is plain at the farther end. */
-static bool place(const splat_camera *c, const uint16_t *gradient, int x, int y, const float direction[2], int end,
-                  float found[2])
-{
-    const int width = c->width;
-    int top = 0;
-    float least = INFINITY, sum = 0, at[2] = {0, 0};
-    uint16_t most = 0;
-    for (int t = 0; t <= end; t++) {
-        uint16_t own = gradient[plane_rim_step(c, x, y, direction, t)];
-        if (own <= most) continue;
-        most = own;
-        top = t;
-    }
-    for (int t = top - AROUND; t <= top + AROUND; t++) {
-        long p = plane_rim_step(c, x, y, direction, t);
-        if (p < 0) return false;
-        least = fminf(least, gradient[p]);
-    }
-    for (int t = top - AROUND; t <= top + AROUND; t++) {
-        long p = plane_rim_step(c, x, y, direction, t);
-        float weight = (float)gradient[p] - least;
-        sum += weight;
-        at[0] += weight * ((float)(p % width) + 0.5f);
-        at[1] += weight * ((float)(p / width) + 0.5f);
-    }
-    if (!(sum > 0)) return false;
-    found[0] = at[0] / sum;
-    found[1] = at[1] / sum;
-    return true;
-}
-
-/* Appends the edge between a rim's pixel and another segment, if there is one beyond, from work->gradient. */
+/* Appends the edge between a rim's pixel and another segment, if there is one beyond. */
 static void plane_edges_add(const splat_camera *c, const plane_work *work, plane_view *view, int x, int y,
                             const float direction[2])
 {
@@ -136,7 +97,7 @@ static void plane_edges_add(const splat_camera *c, const plane_work *work, plane
     if (!other || other == label) return;
     plane_edge *edge = &view->edges[view->n_edges];
     float at[2];
-    if (!place(c, work->gradient, x, y, direction, t, at)) return;
+    if (!plane_edge_place(c, work, x, y, direction, t, at)) return;
     for (int k = 1; k <= INTO; k++) {
         long deeper = plane_rim_step(c, x, y, direction, t + k);
         if (segment_of(view, deeper) != other) break;
@@ -178,7 +139,7 @@ static void add_rim(const seeder *s, int x, int y, const float direction[2], int
 {
     const splat_camera *c = &s->map->camera;
     float at[2];
-    if (!place(c, s->work->gradient, x, y, direction, end, at)) return;
+    if (!plane_edge_place(c, s->work, x, y, direction, end, at)) return;
     s->view->rims[s->view->n_rims++] =
         (plane_rim){at[0], at[1], {direction[0], direction[1]}, (uint32_t)(y * c->width + x)};
 }

@@ -9,8 +9,6 @@
 typedef void (*plane_rim_function)(void *user, int x, int y, const float direction[2]);
 splat_status plane_rims_visit(const splat_camera *camera, const plane_view *view, plane_rim_function function,
                               void *user, splat_error *error);
-/* The pixel t steps along, or -1. */
-long plane_rim_step(const splat_camera *camera, int x, int y, const float direction[2], int t);
 /* The seeds of all segments, in their order, and the edges between segments. */
 splat_status plane_seeds_make(const splat_view_map *map, plane_work *work, uint16_t edge, plane_view *view,
                               splat_error *error);
