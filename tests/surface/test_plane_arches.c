@@ -134,12 +134,31 @@ static void the_plane_of_more_views_counts(void **state)
     free(planes);
 }
 
+/* Edges that planes share place them better than edges on a vault. */
+static void a_tied_plane_stays(void **state)
+{
+    (void)state;
+    plane_global *planes = calloc(PLANE_MAX_PLANES, sizeof *planes);
+    size_t n = 1;
+    hall h;
+    make(&h, 1.5);
+    planes[0] = (plane_global){.fit = {.normal = {0, 0, -1}, .offset = -3.98, .centroid = {0, 0, 3.98},
+                                       .axes = {{1, 0, 0}, {0, 1, 0}}},
+                               .low = {-1, -1}, .high = {1, 1}, .n_views = N_VIEWS - 1, .is_tied = true};
+    assert_int_equal(find(&h, planes, &n), 0);
+    assert_int_equal(n, 1);
+    assert_float_equal(planes[0].fit.offset, -3.98, 1e-9);
+    release(&h);
+    free(planes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_end_wall_is_found),
         cmocka_unit_test(a_vault_that_goes_on_has_no_end),
         cmocka_unit_test(the_plane_of_more_views_counts),
+        cmocka_unit_test(a_tied_plane_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

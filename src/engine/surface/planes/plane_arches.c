@@ -297,7 +297,9 @@ static bool add(const plane_global *found, plane_global *planes, size_t *n)
         plane_lay_cells(&planes[(*n)++], 0);
         return true;
     }
-    if (planes[like].n_views >= found->n_views || longer_side(found) < REACH * longer_side(&planes[like])) return false;
+    if (planes[like].is_tied || planes[like].n_views >= found->n_views ||
+        longer_side(found) < REACH * longer_side(&planes[like]))
+        return false;
     tilt(&planes[like].fit, &found->fit);
     planes[like].residual = found->residual;
     return true;

@@ -453,6 +453,7 @@ static void refine_loose(refiner *r, const plane_fit *fits)
     measure_rims(r, cuts[SURE_PASS]);
     for (size_t i = 0; i < r->n && !r->is_short; i++) {
         r->is_tied[i] = count_others(r, i) > 1 && denial_of(&r->rim_sums[i]) < RIMS_DENY;
+        r->planes[i].is_tied = r->is_tied[i];
         if (r->is_tied[i]) continue;
         is_any = true;
         r->planes[i].fit = fits[i];

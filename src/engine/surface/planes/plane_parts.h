@@ -157,6 +157,7 @@ struct plane_global {
     double low[2], high[2]; /* extent of the seeds along the axes, from the centroid */
     double residual;
     uint32_t n_views;
+    bool is_tied;           /* edges that it shares with two others or more place it, and its rims agree */
     double cell;            /* side of a cell */
     uint32_t n_cells[2];
     size_t first_cell;      /* among the cells of all planes */
