@@ -229,6 +229,41 @@ static void exact_rims_speak_alone(void **state)
         }
 }
 
+/* Rims that few others stand next to tell where a cylinder between walls is, whatever the shading says. With columns
+ * before it shading must agree, and rims that lie anywhere tell nothing. */
+static void rims_tell_a_place_alone_or_with_the_shading(void **state)
+{
+    (void)state;
+    enum { ARC = 200, MOST = 190 };
+    static plane_seed seeds[ARC + MOST];
+    plane_round_fitter f;
+    passage p;
+    passage_make(&p, seeds, 0);
+    p.places.noise = 0.05f;
+    p.places.first_segment = (uint32_t[2]){0, 1};
+    assert_true(plane_round_fitter_make(&f, &p.places));
+    f.round = pillar;
+    f.round.is_touching = f.round.is_fixed = true;
+    f.round.along[0] = 1;
+    for (int i = 0; i < ARC + MOST; i++) { /* columns stand a tenth of the radius before the arc */
+        const plane_round_place at = place_on(&pillar, 0.006 * (i % ARC - ARC / 2), 0, -1);
+        seeds[i].depth = 2;
+        memcpy(seeds[i].position, at.position, sizeof at.position);
+        seeds[i].position[0] -= i < ARC ? 0 : 0.1f * (float)pillar.radius;
+        f.seeds[i] = &seeds[i];
+    }
+    static const struct {
+        uint32_t n_columns;
+        double noises;
+        bool is_told;
+    } cases[] = {{0, 20, true}, {15, 20, true}, {60, 20, false}, {60, 5, true}, {MOST, 5, false}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        f.n_rims = ARC + cases[i].n_columns;
+        assert_int_equal(plane_round_is_told_by_rims(&f, 0.05 * cases[i].noises), cases[i].is_told);
+    }
+    plane_round_fitter_free(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +274,7 @@ int main(void)
         cmocka_unit_test(rims_vote_for_a_cylinder_between_walls),
         cmocka_unit_test(an_apse_behind_arches_is_found),
         cmocka_unit_test(exact_rims_speak_alone),
+        cmocka_unit_test(rims_tell_a_place_alone_or_with_the_shading),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

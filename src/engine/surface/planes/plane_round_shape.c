@@ -42,6 +42,7 @@
 #define TOUCH_PART 0.011    /* of all places that were asked: at least so many lie on one that touches two walls */
 #define TOUCH_FLAT 0.25     /* of the places on it: so many planes explain as well, at most */
 #define TOUCH_MOVED 0.1     /* of the radius: so far away fewer rims lie on one */
+#define TOUCH_ALONE 0.1     /* of its rims: fewer lie there, and rims tell it alone */
 #define FLAT_RIM 0.1        /* of the radius */
 
 /* Places that cylinders took may belong to the ball between them. */
@@ -298,18 +299,24 @@ static double sharpness(const plane_round_fitter *f, double own)
     return least / fmax(own, 1e-9);
 }
 
-/* True if more rims lie on a surface that touches walls than on one farther along them, both ways. */
-static bool is_told_by_rims(const plane_round_fitter *f)
+/* The most rims on a surface that touches walls if it stood farther along them, one way or the other. */
+static double rims_away(const plane_round_fitter *f)
 {
-    const double own = plane_round_rims(f) * f->n_rims;
+    double most = 0;
     for (int sign = -1; sign <= 1; sign += 2) {
         const double u[PLANE_ROUND_UNKNOWNS] = {sign * TOUCH_MOVED * f->round.radius};
         plane_round_fitter moved = *f;
         moved.round = plane_round_moved(&f->round, u, 1);
-        const double other = plane_round_rims(&moved) * f->n_rims;
-        if (!(own - other > PLANE_ROUND_SURE * sqrt(own + other))) return false;
+        most = fmax(most, plane_round_rims(&moved) * f->n_rims);
     }
-    return true;
+    return most;
+}
+
+bool plane_round_is_told_by_rims(const plane_round_fitter *f, double residual)
+{
+    const double here = plane_round_rims(f) * f->n_rims, away = rims_away(f);
+    return here - away > PLANE_ROUND_SURE * sqrt(here + away) &&
+           (away < TOUCH_ALONE * here || residual < TOUCH_NOISES * (double)f->s->noise);
 }
 
 bool plane_round_is_likely(plane_round_fitter *f)
@@ -369,10 +376,10 @@ bool plane_round_is_supported(plane_round_fitter *f)
     plane_round_look_at_rims(f);
     bound(f);
     if (is_end) return true; /* of its cylinders' radius; the cells decide, of which many show these */
-    const double own = residual_of(f), noise = (double)f->s->noise;
+    const double own = residual_of(f);
     f->is_sharp = sharpness(f, own) > SHARP;
     if (!(own < allowed(f, f->is_sharp))) return false;
-    if (f->round.is_touching) return f->is_sharp || (own < TOUCH_NOISES * noise && is_told_by_rims(f));
+    if (f->round.is_touching) return f->is_sharp || plane_round_is_told_by_rims(f, own);
     return f->round.radius < PLANE_ROUND_LARGEST * f->length &&
            (f->is_sharp || (f->round.is_fixed && plane_round_rims(f) > MOSTLY_RIGHT));
 }
