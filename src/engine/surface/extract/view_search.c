@@ -1,11 +1,12 @@
-/* All views are asked first, each on its own; then what a neighbour confirms enters the maps. Few photos see most
- * places of a large scene, and there the splat's depth is as often wrong as right, while photos still match. */
+/* Guesses of depth, and which of the answers count. Few photos see most places of a large scene, and there the splat's
+ * depth is as often wrong as right, while photos still match. */
 #include "surface/extract/view_search.h"
 
 #include "math/camera.h"
 #include "stereo/depth_guess.h"
 #include "surface/extract/view_sites.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define SWEEPS 5u
@@ -80,19 +81,11 @@ static splat_status guess_all(splat_view_sites *s, splat_error *error)
     return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to search for depth");
 }
 
-/* ---------------------------------------------------------------- one view */
+/* ---------------------------------------------------------------- which answers count */
 
-/* The planes that match, in place of the guesses. */
-static splat_status ask(splat_view_sites *s, size_t view, splat_error *error)
+static bool is_good(const splat_photo_matcher *photos, size_t site)
 {
-    splat_site_view *v = &s->views[view];
-    bool is_any;
-    SPLAT_TRY(splat_view_sites_ask(s, view, SWEEPS, &is_any, error));
-    for (size_t i = 0; is_any && i < splat_site_count(v); i++) {
-        const bool is_matched = s->photos->judged[i] == SPLAT_MATCH_MATCHED;
-        for (int k = 0; k < 3; k++) v->planes[i][k] = is_matched ? s->photos->best[i][k] : 0;
-    }
-    return SPLAT_OK;
+    return photos->judged[site] == SPLAT_MATCH_MATCHED;
 }
 
 static bool takes(const splat_view_map *map, size_t pixel, float own)
@@ -101,26 +94,16 @@ static bool takes(const splat_view_map *map, size_t pixel, float own)
     return is_open(map, pixel);
 }
 
-/* ---------------------------------------------------------------- all views */
-
-static splat_status look(splat_view_sites *s, int round, uint64_t *n_found, splat_error *error)
-{
-    const size_t n = s->maps->n;
-    SPLAT_TRY(guess_all(s, error));
-    for (size_t i = 0; i < n; i++) {
-        const double part = ((double)round + (double)i / (double)n) / ROUNDS;
-        if (s->go_on) SPLAT_TRY(s->go_on(s->user, part, error));
-        SPLAT_TRY(ask(s, i, error));
-    }
-    splat_view_sites_confirm(s, SAME);
-    *n_found += splat_view_sites_apply(s, takes, SPLAT_PIXEL_MATCHED);
-    return SPLAT_OK;
-}
-
 static splat_status look_twice(splat_view_sites *s, uint64_t *n_found, splat_error *error)
 {
+    static const splat_site_pass pass = {.n_sweeps = SWEEPS, .most_cost = INFINITY, .is_good = is_good, .same = SAME,
+                                         .takes = takes, .state = SPLAT_PIXEL_MATCHED};
     SPLAT_TRY(splat_view_sites_make(s, error));
-    for (int round = 0; round < ROUNDS; round++) SPLAT_TRY(look(s, round, n_found, error));
+    for (int round = 0; round < ROUNDS; round++) {
+        SPLAT_TRY(guess_all(s, error));
+        SPLAT_TRY(splat_view_sites_pass(s, &pass, (double)round / ROUNDS, (double)(round + 1) / ROUNDS, n_found,
+                                        error));
+    }
     return SPLAT_OK;
 }
 

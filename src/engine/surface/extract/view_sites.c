@@ -21,10 +21,15 @@ static splat_status make_view(splat_view_sites *s, size_t view, splat_error *err
 
 splat_status splat_view_sites_make(splat_view_sites *s, splat_error *error)
 {
+    size_t most = 1;
     s->views = calloc(s->maps->n + 1, sizeof *s->views);
     if (!s->views) return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu views", s->maps->n);
-    for (size_t i = 0; i < s->maps->n; i++) SPLAT_TRY(make_view(s, i, error));
-    return SPLAT_OK;
+    for (size_t i = 0; i < s->maps->n; i++) {
+        SPLAT_TRY(make_view(s, i, error));
+        most = splat_site_count(&s->views[i]) > most ? splat_site_count(&s->views[i]) : most;
+    }
+    s->costs = malloc(most * sizeof *s->costs);
+    return s->costs ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for the costs of a view");
 }
 
 void splat_view_sites_free(splat_view_sites *s)
@@ -34,36 +39,73 @@ void splat_view_sites_free(splat_view_sites *s)
         free(s->views[i].is_confirmed);
     }
     free(s->views);
+    free(s->costs);
     s->views = NULL;
+    s->costs = NULL;
 }
 
-splat_status splat_view_sites_ask(splat_view_sites *s, size_t view, uint32_t n_sweeps, bool *is_any, splat_error *error)
+/* ---------------------------------------------------------------- what photos say */
+
+/* False: a view has no plane to ask about. */
+static bool has_planes(const splat_site_view *v)
+{
+    for (size_t i = 0; i < splat_site_count(v); i++)
+        if (v->planes[i][0] > 0) return true;
+    return false;
+}
+
+/* Planes become the best ones that count. */
+static splat_status ask(splat_view_sites *s, const splat_site_pass *pass, size_t view, splat_error *error)
 {
     const splat_view_map *map = &s->maps->views[view];
     const splat_site_view *v = &s->views[view];
     const size_t n = splat_site_count(v);
-    *is_any = false;
-    for (size_t i = 0; i < n && !*is_any; i++) *is_any = v->planes[i][0] > 0;
-    if (!*is_any) return SPLAT_OK;
+    const bool has_costs = pass->most_cost < INFINITY;
+    if (!has_planes(v)) return SPLAT_OK;
     memcpy(s->photos->first, v->planes, n * sizeof *v->planes);
-    return splat_photo_matcher_compare(s->photos, view, map->neighbors, map->n_neighbors, STRIDE, n_sweeps, error);
+    SPLAT_TRY(splat_photo_matcher_compare(s->photos, view, map->neighbors, map->n_neighbors, STRIDE, pass->n_sweeps,
+                                          error));
+    if (has_costs) SPLAT_TRY(splat_photo_matcher_costs(s->photos, n, s->costs, error));
+    for (size_t i = 0; i < n; i++) {
+        const bool is_good = v->planes[i][0] > 0 && (!has_costs || s->costs[i] < pass->most_cost) &&
+                             pass->is_good(s->photos, i);
+        for (int k = 0; k < 3; k++) v->planes[i][k] = is_good ? s->photos->best[i][k] : 0;
+    }
+    return SPLAT_OK;
 }
 
-splat_site_block splat_view_sites_block(const splat_view_sites *s, size_t view, size_t site)
+/* ---------------------------------------------------------------- the pixels of a site */
+
+/* Those to which it is the nearest. */
+typedef struct block {
+    int left, right, top, bottom; /* right and bottom are not of it */
+    int x, y;                     /* the site's own */
+} block;
+
+static block block_of(const splat_view_sites *s, size_t view, size_t site)
 {
     const splat_camera *camera = &s->maps->views[view].camera;
     const splat_site_view *v = &s->views[view];
     const int column = (int)(site % (size_t)v->columns), row = (int)(site / (size_t)v->columns);
-    return (splat_site_block){.left = column * STRIDE,
-                              .right = column + 1 < v->columns ? (column + 1) * STRIDE : camera->width,
-                              .top = row * STRIDE,
-                              .bottom = row + 1 < v->rows ? (row + 1) * STRIDE : camera->height,
-                              .x = column * STRIDE + STRIDE / 2,
-                              .y = row * STRIDE + STRIDE / 2};
+    return (block){.left = column * STRIDE,
+                   .right = column + 1 < v->columns ? (column + 1) * STRIDE : camera->width,
+                   .top = row * STRIDE,
+                   .bottom = row + 1 < v->rows ? (row + 1) * STRIDE : camera->height,
+                   .x = column * STRIDE + STRIDE / 2,
+                   .y = row * STRIDE + STRIDE / 2};
 }
 
+/* Inverse depth of a site's plane at a pixel. */
+static float inverse_depth(const float plane[3], const block *b, int x, int y)
+{
+    return plane[0] + plane[1] * (float)(x - b->x) + plane[2] * (float)(y - b->y);
+}
+
+/* ---------------------------------------------------------------- what neighbours confirm */
+
+
 /* True if the view has the place, by its map or by what photos say. */
-static bool confirms(const splat_view_sites *s, size_t view, const float place[3], float same)
+static bool confirms(const splat_view_sites *s, const splat_site_pass *pass, size_t view, const float place[3])
 {
     const splat_view_map *map = &s->maps->views[view];
     const splat_site_view *v = &s->views[view];
@@ -72,16 +114,16 @@ static bool confirms(const splat_view_sites *s, size_t view, const float place[3
     const int x = (int)image[0], y = (int)image[1];
     const size_t pixel = splat_view_map_pixel(map, x, y);
     if (splat_view_map_is_place(map, pixel)) {
-        if (fabsf(map->depth[pixel] / image[2] - 1) < same) return true;
-        if (!s->corrects) return false;
+        if (fabsf(map->depth[pixel] / image[2] - 1) < pass->same) return true;
+        if (!pass->corrects) return false;
     }
     const size_t site = splat_match_site_at(STRIDE, v->columns, v->rows, x, y);
-    const splat_site_block block = splat_view_sites_block(s, view, site);
+    const block b = block_of(s, view, site);
     return v->planes[site][0] > 0 &&
-           fabsf(splat_site_inverse_depth(v->planes[site], &block, x, y) * image[2] - 1) < same;
+           fabsf(inverse_depth(v->planes[site], &b, x, y) * image[2] - 1) < pass->same;
 }
 
-static void confirm_view(splat_view_sites *s, size_t view, float same)
+static void confirm(splat_view_sites *s, const splat_site_pass *pass, size_t view)
 {
     const splat_view_map *map = &s->maps->views[view];
     splat_site_view *v = &s->views[view];
@@ -95,31 +137,26 @@ static void confirm_view(splat_view_sites *s, size_t view, float same)
         splat_camera_unproject(&map->camera, (float)(pixel % width) + 0.5f, (float)(pixel / width) + 0.5f,
                                1 / v->planes[i][0], place);
         for (uint32_t k = 0; k < map->n_neighbors && !v->is_confirmed[i]; k++)
-            v->is_confirmed[i] = confirms(s, map->neighbors[k], place, same);
+            v->is_confirmed[i] = confirms(s, pass, map->neighbors[k], place);
     }
 }
 
-void splat_view_sites_confirm(splat_view_sites *s, float same)
-{
-    for (size_t i = 0; i < s->maps->n; i++) confirm_view(s, i, same);
-}
-
-static uint64_t apply_site(const splat_view_sites *s, size_t view, size_t site, splat_site_takes takes,
-                           splat_pixel_state state)
+/* Gives the plane of a site to its pixels that take it. Returns how many. */
+static uint64_t apply_site(const splat_view_sites *s, const splat_site_pass *pass, size_t view, size_t site)
 {
     splat_view_map *map = &s->maps->views[view];
     const float *plane = s->views[view].planes[site];
-    const splat_site_block block = splat_view_sites_block(s, view, site);
+    const block b = block_of(s, view, site);
     const size_t of_site = splat_view_sites_pixel(s, view, site);
     float first[3] = {0};
     uint64_t n = 0;
     if (map->depth[of_site] > 0) splat_view_map_plane(map, of_site, first); /* of this block: nothing changed it yet */
-    for (int y = block.top; y < block.bottom; y++)
-        for (int x = block.left; x < block.right; x++) {
+    for (int y = b.top; y < b.bottom; y++)
+        for (int x = b.left; x < b.right; x++) {
             const size_t pixel = (size_t)y * (size_t)map->camera.width + (size_t)x;
-            const float q = splat_site_inverse_depth(plane, &block, x, y);
-            if (!(q > 0) || !takes(map, pixel, splat_site_inverse_depth(first, &block, x, y))) continue;
-            map->state[pixel] = (uint8_t)state;
+            const float q = inverse_depth(plane, &b, x, y);
+            if (!(q > 0) || !pass->takes(map, pixel, inverse_depth(first, &b, x, y))) continue;
+            map->state[pixel] = (uint8_t)pass->state;
             map->depth[pixel] = 1 / q;
             splat_view_map_set_normal(map, pixel, (const float[3]){q, plane[1], plane[2]});
             n++;
@@ -127,13 +164,26 @@ static uint64_t apply_site(const splat_view_sites *s, size_t view, size_t site, 
     return n;
 }
 
-uint64_t splat_view_sites_apply(const splat_view_sites *s, splat_site_takes takes, splat_pixel_state state)
+static uint64_t apply(const splat_view_sites *s, const splat_site_pass *pass, size_t view)
 {
     uint64_t n = 0;
-    for (size_t v = 0; v < s->maps->n; v++) {
 #pragma omp parallel for num_threads(s->threads) schedule(static) reduction(+ : n)
-        for (size_t i = 0; i < splat_site_count(&s->views[v]); i++)
-            if (s->views[v].is_confirmed[i]) n += apply_site(s, v, i, takes, state);
-    }
+    for (size_t i = 0; i < splat_site_count(&s->views[view]); i++)
+        if (s->views[view].is_confirmed[i]) n += apply_site(s, pass, view, i);
     return n;
+}
+
+/* ---------------------------------------------------------------- all views */
+
+splat_status splat_view_sites_pass(splat_view_sites *s, const splat_site_pass *pass, double from, double to,
+                                   uint64_t *n_changed, splat_error *error)
+{
+    const size_t n = s->maps->n;
+    for (size_t i = 0; i < n; i++) {
+        if (s->go_on) SPLAT_TRY(s->go_on(s->user, from + (to - from) * (double)i / (double)n, error));
+        SPLAT_TRY(ask(s, pass, i, error));
+    }
+    for (size_t i = 0; i < n; i++) confirm(s, pass, i);
+    for (size_t i = 0; i < n; i++) *n_changed += apply(s, pass, i);
+    return SPLAT_OK;
 }
