@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { SIDE = 96, RAYS = 6 };
+enum { SIDE = 96, RAYS = 6, STRIPES = 12 };
 
 /* Levels on both sides of a straight edge, and how they change towards it, a pixel: light in a corner. */
 typedef struct corner {
@@ -40,32 +40,52 @@ static void draw(const corner *k, uint8_t *rgb)
         }
 }
 
+static const splat_camera camera = {.width = SIDE, .height = SIDE, .fx = 100, .fy = 100, .cx = 48, .cy = 48};
+
+typedef struct photo {
+    plane_view view;
+    plane_work work;
+} photo;
+
+/* has_stripes: the left of the picture has texture. */
+static void take(photo *p, const corner *k, bool has_stripes)
+{
+    splat_error error;
+    uint16_t edge;
+    *p = (photo){.view = {0}};
+    assert_int_equal(plane_work_make(&p->work, SIDE * SIDE, &error), SPLAT_OK);
+    draw(k, p->work.rgb);
+    for (int y = 0; y < SIDE && has_stripes; y++)
+        for (int x = 0; x < STRIPES; x++)
+            for (int c = 0; c < 3; c++) p->work.rgb[3 * (y * SIDE + x) + c] = (uint8_t)(x % 4 < 2 ? 40 : 200);
+    assert_int_equal(plane_segments_make(&camera, NULL, &p->work, &p->view, &edge, &error), SPLAT_OK);
+}
+
+static void drop(photo *p)
+{
+    plane_view_free(&p->view);
+    plane_work_free(&p->work);
+}
+
 /* The mean distance of what is found from the edge, and the largest one. */
 static void measure(corner k, double *mean, double *most)
 {
-    const splat_camera camera = {.width = SIDE, .height = SIDE, .fx = 100, .fy = 100, .cx = 48, .cy = 48};
-    plane_view view = {0};
-    plane_work work;
-    splat_error error;
-    uint16_t edge;
+    photo p;
     double n = 0;
-    assert_int_equal(plane_work_make(&work, SIDE * SIDE, &error), SPLAT_OK);
-    draw(&k, work.rgb);
-    assert_int_equal(plane_segments_make(&camera, NULL, &work, &view, &edge, &error), SPLAT_OK);
+    take(&p, &k, false);
     for (int i = -12; i <= 12; i++) { /* from six pixels before the edge */
         const float direction[2] = {(float)cos(k.angle), (float)sin(k.angle)};
         const int x = (int)(0.5 * SIDE + (k.off - 6) * cos(k.angle) - i * sin(k.angle)),
                   y = (int)(0.5 * SIDE + (k.off - 6) * sin(k.angle) + i * cos(k.angle));
         float found[2];
-        assert_true(plane_edge_place(&camera, &work, x, y, direction, 12, found));
+        assert_true(plane_edge_place(&camera, &p.work, x, y, direction, 12, found));
         const double d = behind(&k, (double)found[0], (double)found[1]);
         *mean += d;
         *most = fmax(*most, fabs(d));
         n++;
     }
     *mean /= n;
-    plane_view_free(&view);
-    plane_work_free(&work);
+    drop(&p);
 }
 
 /* All directions and parts of a pixel. */
@@ -111,46 +131,29 @@ static void light_in_a_corner_does_not_move_its_edge(void **state)
 static void an_edge_without_lines_is_where_the_gradient_is(void **state)
 {
     (void)state;
-    const splat_camera camera = {.width = SIDE, .height = SIDE, .fx = 100, .fy = 100, .cx = 48, .cy = 48};
-    const float direction[2] = {1, 0};
+    const float direction[2] = {1, 0}, back[2] = {-1, 0};
     float found[2];
-    plane_view view = {0};
-    plane_work work;
-    splat_error error;
-    uint16_t edge;
-    assert_int_equal(plane_work_make(&work, SIDE * SIDE, &error), SPLAT_OK);
-    corner k = {.left = 100, .right = 140, .off = 44.5};
-    draw(&k, work.rgb);
-    for (int y = 0; y < SIDE; y++) /* stripes at the other side, which are texture */
-        for (int x = 0; x < 12; x++)
-            for (int c = 0; c < 3; c++) work.rgb[3 * (y * SIDE + x) + c] = (uint8_t)(x % 4 < 2 ? 40 : 200);
-    assert_int_equal(plane_segments_make(&camera, NULL, &work, &view, &edge, &error), SPLAT_OK);
-    assert_true(plane_edge_place(&camera, &work, 86, 40, direction, 8, found));
+    photo p;
+    take(&p, &(corner){.left = 100, .right = 140, .off = 44.5}, true);
+    assert_true(plane_edge_place(&camera, &p.work, 86, 40, direction, 8, found));
     assert_float_equal(found[0], 92.5, 0.3);
-    const float back[2] = {-1, 0};
-    assert_true(plane_edge_place(&camera, &work, 18, 40, back, 8, found));
-    assert_float_equal(found[0], 12, 2.1);
-    plane_view_free(&view);
-    plane_work_free(&work);
+    assert_true(plane_edge_place(&camera, &p.work, 86, 40, direction, 80, found)); /* the picture ends sooner */
+    assert_float_equal(found[0], 92.5, 0.3);
+    assert_true(plane_edge_place(&camera, &p.work, 18, 40, back, 8, found));
+    assert_float_equal(found[0], STRIPES, 2.1);
+    drop(&p);
 }
 
 /* A picture of one level has no edge. */
 static void a_plain_picture_has_no_edge(void **state)
 {
     (void)state;
-    const splat_camera camera = {.width = SIDE, .height = SIDE, .fx = 100, .fy = 100, .cx = 48, .cy = 48};
     const float direction[2] = {1, 0};
     float found[2];
-    plane_view view = {0};
-    plane_work work;
-    splat_error error;
-    uint16_t edge;
-    assert_int_equal(plane_work_make(&work, SIDE * SIDE, &error), SPLAT_OK);
-    draw(&(corner){.left = 100, .right = 100}, work.rgb);
-    assert_int_equal(plane_segments_make(&camera, NULL, &work, &view, &edge, &error), SPLAT_OK);
-    assert_false(plane_edge_place(&camera, &work, 40, 40, direction, 8, found));
-    plane_view_free(&view);
-    plane_work_free(&work);
+    photo p;
+    take(&p, &(corner){.left = 100, .right = 100}, false);
+    assert_false(plane_edge_place(&camera, &p.work, 40, 40, direction, 8, found));
+    drop(&p);
 }
 
 int main(void)

@@ -72,7 +72,6 @@ typedef struct refiner {
     plane_anchors anchors;
     own_anchors *sums; /* [3][n] of anchors: now, in the last pass, in the beginning */
     bool *is_skew;     /* [n] stands at no right angle */
-    bool *is_tied;     /* [n] meets two others or more */
     size_t *n_angles;  /* [n] others at a right angle, or parallel */
     plane_rims *rims;
     plane_rim_sums *rim_sums; /* [n] */
@@ -326,9 +325,9 @@ static void leave_out_tied(refiner *r)
 {
     for (size_t i = 0; i < r->size; i++)
         for (size_t k = 0; k < r->size; k++)
-            if (r->is_tied[i / 3] || r->is_tied[k / 3]) r->matrix[i * r->size + k] = 0;
+            if (r->planes[i / 3].is_tied || r->planes[k / 3].is_tied) r->matrix[i * r->size + k] = 0;
     for (size_t i = 0; i < r->size; i++)
-        if (r->is_tied[i / 3]) r->vector[i] = 0;
+        if (r->planes[i / 3].is_tied) r->vector[i] = 0;
 }
 
 /* has_rims: they count, and tied planes stay. */
@@ -452,9 +451,8 @@ static void refine_loose(refiner *r, const plane_fit *fits)
     bool is_any = false;
     measure_rims(r, cuts[SURE_PASS]);
     for (size_t i = 0; i < r->n && !r->is_short; i++) {
-        r->is_tied[i] = count_others(r, i) > 1 && denial_of(&r->rim_sums[i]) < RIMS_DENY;
-        r->planes[i].is_tied = r->is_tied[i];
-        if (r->is_tied[i]) continue;
+        r->planes[i].is_tied = count_others(r, i) > 1 && denial_of(&r->rim_sums[i]) < RIMS_DENY;
+        if (r->planes[i].is_tied) continue;
         is_any = true;
         r->planes[i].fit = fits[i];
     }
@@ -489,16 +487,14 @@ splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view 
     plane_fit *fits = malloc((n + 1) * sizeof *fits);
     r.creases = malloc((n_edges + 1) * sizeof *r.creases);
     r.rims = plane_rims_make(maps, views, planes, n, threads);
-    r.is_tied = calloc(n + 1, sizeof *r.is_tied);
     r.n_angles = malloc((n + 1) * sizeof *r.n_angles);
     r.rim_sums = malloc((n + 1) * sizeof *r.rim_sums);
     bool is_made = r.matrix && r.vector && r.pairs && r.sums && r.is_skew && doubted && fits && r.creases && r.rims &&
-                   r.rim_sums && r.n_angles && r.is_tied;
+                   r.rim_sums && r.n_angles;
     if (is_made) is_made = plane_anchors_make(maps, views, planes, n, threads, &r.anchors, error) == SPLAT_OK;
     if (is_made) refine(&r, fits, doubted);
     plane_anchors_free(&r.anchors);
     plane_rims_free(r.rims);
-    free(r.is_tied);
     free(r.n_angles);
     free(r.rim_sums);
     free(r.matrix);

@@ -36,9 +36,10 @@ static bool place_gradient(const splat_camera *c, const uint16_t *gradient, int 
     float least = INFINITY, sum = 0, at[2] = {0, 0};
     uint16_t most = 0;
     for (int t = 0; t <= end; t++) {
-        uint16_t own = gradient[plane_rim_step(c, x, y, direction, t)];
-        if (own <= most) continue;
-        most = own;
+        const long p = plane_rim_step(c, x, y, direction, t);
+        if (p < 0) break;
+        if (gradient[p] <= most) continue;
+        most = gradient[p];
         top = t;
     }
     for (int t = top - AROUND; t <= top + AROUND; t++) {

@@ -23,9 +23,9 @@ void plane_round_straighten(plane_round_fitter *f);
 bool plane_round_is_loose(const plane_round_fitter *f);
 /* False if the photos already say that a surface is somewhere else. */
 bool plane_round_is_likely(plane_round_fitter *f);
-/* True if f->seeds tell where a surface stands along its walls. They do so alone where a tenth as many lie a tenth of
- * the radius away from it; else shading must agree, as columns before a wall have rims, too. residual: of the surface,
- * levels. */
+/* True if f->seeds tell where a surface stands along its walls. Seeds suffice where fewer than a tenth as many lie a
+ * tenth of the radius away from the surface; else shading must agree, as columns before a wall have rims, too.
+ * residual: of the surface, levels. */
 bool plane_round_is_told_by_rims(const plane_round_fitter *f, double residual);
 /* Fits f->round and gives it its box: to the shading, or to rims alone where it touches two walls and the shading tells
  * no place. A ball between cylinders stays as it is. True if the photos support it. */
