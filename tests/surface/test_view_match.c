@@ -371,6 +371,59 @@ static void a_place_needs_two_photos(void **state)
     room_free(&r);
 }
 
+/* ---------------------------------------------------------------- views on the device */
+
+/* Verdicts of all views with two neighbours each, one after the other. n_slots: of the matcher, 0: all. */
+static void judge_views(room *r, splat_photo_matcher *m, size_t n_slots, uint8_t *judged)
+{
+    splat_error error;
+    if (n_slots) m->n_slots = n_slots;
+    for (size_t v = 0; v < N; v++) {
+        const splat_view_map *map = &r->maps.views[v];
+        const size_t columns = splat_match_sites(map->camera.width, STRIDE),
+                     n = columns * splat_match_sites(map->camera.height, STRIDE);
+        for (size_t i = 0; i < n; i++) {
+            const size_t pixel = splat_match_site_pixel(map->camera.width, STRIDE, columns, i);
+            splat_view_map_plane(map, pixel, m->first[i]);
+        }
+        must(splat_photo_matcher_compare(m, v, map->neighbors, 2, STRIDE, 1, &error), &error);
+        memcpy(judged + v * n, m->judged, n);
+    }
+}
+
+static void few_slots_and_new_depth_change_nothing(void **state)
+{
+    enum { SITES = 100 * 75 };
+    static uint8_t first[N * SITES], few[N * SITES], hidden[N * SITES], fresh[N * SITES];
+    room r;
+    splat_error error;
+    splat_backend *backend;
+    splat_photo_matcher m;
+    (void)state;
+    make_room(&r);
+    must(splat_backend_cpu_create(2, "auto", &backend, &error), &error);
+    splat_depth_view *views = splat_view_maps_depths(&r.maps);
+    const splat_match_photos photos = {photo_of, &r};
+    must(splat_photo_matcher_init(&m, backend, views, N, &photos, &error), &error);
+    judge_views(&r, &m, 0, first);
+    for (size_t v = 0; v < N; v += 2) { /* something near stands before every second camera */
+        for (size_t i = 0; i < splat_camera_pixels(&r.maps.views[v].camera); i++) r.maps.views[v].depth[i] *= 0.3f;
+        splat_photo_matcher_forget(&m, v);
+    }
+    judge_views(&r, &m, 0, hidden);
+    splat_photo_matcher_free(&m);
+    must(splat_photo_matcher_init(&m, backend, views, N, &photos, &error), &error);
+    judge_views(&r, &m, 0, fresh);
+    judge_views(&r, &m, 3, few); /* a view and its two neighbours */
+    splat_photo_matcher_free(&m);
+    assert_memory_equal(hidden, fresh, sizeof fresh);
+    assert_memory_equal(few, fresh, sizeof fresh);
+    assert_memory_not_equal(first, fresh, sizeof fresh);
+    free(views);
+    splat_backend_destroy(backend);
+    room_free(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -378,6 +431,7 @@ int main(void)
         cmocka_unit_test(photos_put_a_bumpy_floor_on_its_plane), cmocka_unit_test(photos_leave_what_is_right),
         cmocka_unit_test(photos_correct_what_views_agree_on), cmocka_unit_test(a_correction_needs_two_photos),
         cmocka_unit_test(what_is_far_lies_on_the_plane), cmocka_unit_test(photos_find_what_the_splat_does_not_know),
-        cmocka_unit_test(nothing_comes_back_where_the_splat_is_empty), cmocka_unit_test(a_place_needs_two_photos)};
+        cmocka_unit_test(nothing_comes_back_where_the_splat_is_empty), cmocka_unit_test(a_place_needs_two_photos),
+        cmocka_unit_test(few_slots_and_new_depth_change_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,28 +87,42 @@ static splat_status make_block(splat_photo_matcher *m, splat_block *block, const
     return splat_block_resize(m->backend, block, name, SPLAT_OWNER_LISTS, bytes, error);
 }
 
+static splat_status make_slot(splat_photo_matcher *m, splat_error *error)
+{
+    splat_matcher_slot *slot = &m->slots[m->n_slots];
+    SPLAT_TRY(make_block(m, &slot->photo, "photos to match", m->largest, error));
+    SPLAT_TRY(make_block(m, &slot->depth, "depths to match", m->largest * sizeof(float), error));
+    m->n_slots++;
+    return SPLAT_OK;
+}
+
+/* Those beyond what a comparison needs, as far as there is memory. */
+static void make_more_slots(splat_photo_matcher *m)
+{
+    splat_error none;
+    while (m->n_slots < SPLAT_MATCHER_SLOTS && m->n_slots < m->n && make_slot(m, &none) == SPLAT_OK) {}
+}
+
 static splat_status make_blocks(splat_photo_matcher *m, splat_error *error)
 {
     const size_t largest = m->largest;
-    for (int k = 0; k <= SPLAT_MATCH_NEIGHBORS; k++) {
-        SPLAT_TRY(make_block(m, &m->photos[k], "photos to match", largest, error));
-        SPLAT_TRY(make_block(m, &m->depths[k], "depths to match", largest * sizeof(float), error));
-    }
+    for (int k = 0; k <= SPLAT_MATCH_NEIGHBORS; k++) SPLAT_TRY(make_slot(m, error));
     SPLAT_TRY(make_block(m, &m->planes, "matched planes", largest * sizeof *m->first, error));
     SPLAT_TRY(make_block(m, &m->costs, "costs of planes", largest * sizeof(float), error));
     SPLAT_TRY(make_block(m, &m->verdicts, "verdicts", largest, error));
     m->first = malloc(largest * sizeof *m->first);
     m->best = malloc(largest * sizeof *m->best);
     m->judged = malloc(largest);
+    make_more_slots(m);
     return m->first && m->best && m->judged ? SPLAT_OK
                                             : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to match photos");
 }
 
 void splat_photo_matcher_free(splat_photo_matcher *m)
 {
-    for (int k = 0; k <= SPLAT_MATCH_NEIGHBORS; k++) {
-        splat_block_free(m->backend, &m->photos[k]);
-        splat_block_free(m->backend, &m->depths[k]);
+    for (size_t k = 0; k < SPLAT_MATCHER_SLOTS; k++) {
+        splat_block_free(m->backend, &m->slots[k].photo);
+        splat_block_free(m->backend, &m->slots[k].depth);
     }
     splat_block_free(m->backend, &m->planes);
     splat_block_free(m->backend, &m->costs);
@@ -146,20 +160,43 @@ splat_status splat_photo_matcher_init(splat_photo_matcher *m, splat_backend *bac
 
 /* ---------------------------------------------------------------- one view */
 
-static splat_status send(splat_photo_matcher *m, int slot, size_t number, bool has_depth, splat_match_view *to,
+/* The slot of a view, or the one that has waited longest. */
+static splat_matcher_slot *find_slot(splat_photo_matcher *m, size_t number)
+{
+    splat_matcher_slot *oldest = &m->slots[0];
+    for (size_t k = 0; k < m->n_slots; k++) {
+        if (m->slots[k].view == number + 1) return &m->slots[k];
+        if (m->slots[k].last_use < oldest->last_use) oldest = &m->slots[k];
+    }
+    return oldest;
+}
+
+static splat_status send(splat_photo_matcher *m, size_t number, bool has_depth, splat_match_view *to,
                          splat_error *error)
 {
     const splat_matched_view *view = &m->views[number];
-    size_t n = splat_camera_pixels(view->camera);
-    *to = (splat_match_view){view->camera, m->photos[slot].data, NULL};
-    if (m->held[slot] != number + 1) {
-        m->held[slot] = 0;
-        SPLAT_TRY(splat_backend_upload(m->backend, m->photos[slot].data, view->grey, n, error));
-        m->held[slot] = number + 1;
+    const size_t n = splat_camera_pixels(view->camera);
+    splat_matcher_slot *slot = find_slot(m, number);
+    slot->last_use = ++m->n_uses;
+    *to = (splat_match_view){view->camera, slot->photo.data, NULL};
+    if (slot->view != number + 1) {
+        slot->view = 0;
+        slot->has_depth = false;
+        SPLAT_TRY(splat_backend_upload(m->backend, slot->photo.data, view->grey, n, error));
+        slot->view = number + 1;
     }
     if (!view->depth || !has_depth) return SPLAT_OK;
-    to->depth = m->depths[slot].data;
-    return splat_backend_upload(m->backend, m->depths[slot].data, view->depth, n * sizeof *view->depth, error);
+    to->depth = slot->depth.data;
+    if (!slot->has_depth)
+        SPLAT_TRY(splat_backend_upload(m->backend, slot->depth.data, view->depth, n * sizeof *view->depth, error));
+    slot->has_depth = true;
+    return SPLAT_OK;
+}
+
+void splat_photo_matcher_forget(splat_photo_matcher *m, size_t number)
+{
+    for (size_t k = 0; k < m->n_slots; k++)
+        if (m->slots[k].view == number + 1) m->slots[k].has_depth = false;
 }
 
 /* Runs op match on a view: planes, costs and verdicts stay where it puts them. */
@@ -172,9 +209,9 @@ static splat_status match(splat_photo_matcher *m, size_t number, const uint32_t 
                                     .n_sweeps = n_sweeps, .are_guesses = m->guesses, .planes = m->planes.data,
                                     .costs = m->costs.data, .verdicts = m->verdicts.data};
     *n_sites = n;
-    SPLAT_TRY(send(m, 0, number, has_depth, &args.reference, error));
+    SPLAT_TRY(send(m, number, has_depth, &args.reference, error));
     for (uint32_t k = 0; k < n_neighbors; k++)
-        SPLAT_TRY(send(m, (int)k + 1, neighbors[k], has_depth, &args.neighbors[k], error));
+        SPLAT_TRY(send(m, neighbors[k], has_depth, &args.neighbors[k], error));
     SPLAT_TRY(splat_backend_upload(m->backend, m->planes.data, m->first, n * sizeof *m->first, error));
     return splat_op_match(m->backend, &args, error);
 }

@@ -18,6 +18,18 @@ typedef struct splat_matched_view {
     uint8_t *grey;      /* [height][width] */
 } splat_matched_view;
 
+/* Slots of views on the device, those least used go first. Views in turn have neighbours in common: with 24 slots every
+ * seventh view must be sent, with 9, which one comparison needs, two of five. */
+#define SPLAT_MATCHER_SLOTS 24
+
+/* The photo and the depth of a view on the device. */
+typedef struct splat_matcher_slot {
+    splat_block photo, depth;
+    size_t view;      /* number + 1; 0: none */
+    bool has_depth;   /* as it is on the host */
+    uint64_t last_use;
+} splat_matcher_slot;
+
 typedef struct splat_photo_matcher {
     splat_backend *backend;
     size_t n;
@@ -27,16 +39,22 @@ typedef struct splat_photo_matcher {
     bool guesses;              /* false: `first` of comparisons is what is known, not a guess (op match) */
     float (*first)[3], (*best)[3]; /* [sites] of the view that is compared: planes before and after (op match) */
     uint8_t *judged;               /* [sites] verdicts */
-    size_t held[1 + SPLAT_MATCH_NEIGHBORS]; /* number + 1 of the view whose photo a slot of `photos` has; 0: none */
-    splat_block photos[1 + SPLAT_MATCH_NEIGHBORS], depths[1 + SPLAT_MATCH_NEIGHBORS], planes, costs, verdicts;
+    splat_matcher_slot slots[SPLAT_MATCHER_SLOTS];
+    size_t n_slots; /* at least 1 + SPLAT_MATCH_NEIGHBORS */
+    uint64_t n_uses;
+    splat_block planes, costs, verdicts;
 } splat_photo_matcher;
 
-/* Reads all photos. Cameras and depth of the views are borrowed until the end; depth may change between comparisons.
+/* Reads all photos. Cameras and depth of the views are borrowed until the end; splat_photo_matcher_forget says that
+ * depth has changed.
  * Errors: MEMORY, those of reading; on failure there is nothing to free. */
 splat_status splat_photo_matcher_init(splat_photo_matcher *matcher, splat_backend *backend,
                                       const splat_depth_view *views, size_t n, const splat_match_photos *photos,
                                       splat_error *error);
 void splat_photo_matcher_free(splat_photo_matcher *matcher);
+
+/* The depth of a view has changed. */
+void splat_photo_matcher_forget(splat_photo_matcher *matcher, size_t number);
 
 /* Fills best and judged of a view from first, which the caller has set for all its sites at this stride. Errors:
  * MEMORY, DEVICE. */

@@ -119,6 +119,7 @@ static splat_status match_all(matcher *m, splat_error *error)
         if (sites_x == 0 || sites_y == 0) continue;
         SPLAT_TRY(compare(m, i, sites_x, sites_y, error));
         apply(m, map, sites_x, sites_y);
+        splat_photo_matcher_forget(&m->photos, i);
     }
     SPLAT_TRY(splat_view_maps_refine(m->maps, &m->photos, m->threads, go_on_refine, m, &m->info.n_refined, error));
     return splat_view_maps_search(m->maps, &m->photos, m->threads, go_on_search, m, &m->info.n_found, error);

@@ -231,14 +231,15 @@ static splat_status take(asker *a, splat_photo_matcher *photos, int threads, uin
     const size_t n = a->columns * a->rows;
     uint64_t sum = 0;
     for (size_t i = 0; i < a->n_planes; i++) a->seen[i] = see(&a->map->camera, &a->planes[i]);
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 256)
     for (size_t i = 0; i < n; i++) list_candidates(a, i);
     for (size_t k = 0; k <= CANDIDATES; k++) SPLAT_TRY(ask(a, photos, k, threads, error));
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(dynamic, 256)
     for (size_t i = 0; i < n; i++) choose(a, i);
 #pragma omp parallel for num_threads(threads) schedule(static) reduction(+ : sum)
     for (size_t i = 0; i < n; i++)
         if (a->chosen[i] != NONE) sum += set(a, i);
+    splat_photo_matcher_forget(photos, a->number);
     *n_taken += sum;
     return SPLAT_OK;
 }

@@ -184,6 +184,9 @@ splat_status splat_view_sites_pass(splat_view_sites *s, const splat_site_pass *p
         SPLAT_TRY(ask(s, pass, i, error));
     }
     for (size_t i = 0; i < n; i++) confirm(s, pass, i);
-    for (size_t i = 0; i < n; i++) *n_changed += apply(s, pass, i);
+    for (size_t i = 0; i < n; i++) {
+        *n_changed += apply(s, pass, i);
+        splat_photo_matcher_forget(s->photos, i);
+    }
     return SPLAT_OK;
 }
