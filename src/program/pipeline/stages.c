@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define VALUE_MAX 16384 /* text of an option's value */
-#define TRAIN_ITERATIONS 7000 /* SuGaR's; train by itself takes 30000 */
+#define TRAIN_ITERATIONS 7000 /* SuGaR's; train by itself takes more */
 #define CHECKPOINT_INTERVAL 1000
 #define CHECKPOINT_SECONDS 15 /* a stage of seconds begins again in the time that its checkpoints would take */
 
