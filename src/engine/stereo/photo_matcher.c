@@ -103,6 +103,16 @@ static void make_more_slots(splat_photo_matcher *m)
     while (m->n_slots < SPLAT_MATCHER_SLOTS && m->n_slots < m->n && make_slot(m, &none) == SPLAT_OK) {}
 }
 
+static void drop_slots(splat_photo_matcher *m, size_t n)
+{
+    while (m->n_slots > n) {
+        splat_matcher_slot *slot = &m->slots[--m->n_slots];
+        splat_block_free(m->backend, &slot->photo);
+        splat_block_free(m->backend, &slot->depth);
+        *slot = (splat_matcher_slot){.view = 0};
+    }
+}
+
 static splat_status make_blocks(splat_photo_matcher *m, splat_error *error)
 {
     const size_t largest = m->largest;
@@ -199,8 +209,7 @@ void splat_photo_matcher_forget(splat_photo_matcher *m, size_t number)
         if (m->slots[k].view == number + 1) m->slots[k].has_depth = false;
 }
 
-/* Runs op match on a view: planes, costs and verdicts stay where it puts them. */
-static splat_status match(splat_photo_matcher *m, size_t number, const uint32_t *neighbors, uint32_t n_neighbors,
+static splat_status try_match(splat_photo_matcher *m, size_t number, const uint32_t *neighbors, uint32_t n_neighbors,
                           bool has_depth, uint32_t stride, uint32_t n_sweeps, size_t *n_sites, splat_error *error)
 {
     const splat_camera *camera = m->views[number].camera;
@@ -214,6 +223,19 @@ static splat_status match(splat_photo_matcher *m, size_t number, const uint32_t 
         SPLAT_TRY(send(m, neighbors[k], has_depth, &args.neighbors[k], error));
     SPLAT_TRY(splat_backend_upload(m->backend, m->planes.data, m->first, n * sizeof *m->first, error));
     return splat_op_match(m->backend, &args, error);
+}
+
+/* Runs op match on a view: planes, costs and verdicts stay where it puts them. Slots that it does not need give way to
+ * its scratch. */
+static splat_status match(splat_photo_matcher *m, size_t number, const uint32_t *neighbors, uint32_t n_neighbors,
+                          bool has_depth, uint32_t stride, uint32_t n_sweeps, size_t *n_sites, splat_error *error)
+{
+    const size_t needed = 1 + SPLAT_MATCH_NEIGHBORS;
+    splat_status status = try_match(m, number, neighbors, n_neighbors, has_depth, stride, n_sweeps, n_sites, error);
+    if (status != SPLAT_ERROR_MEMORY || m->n_slots <= needed) return status;
+    drop_slots(m, needed);
+    if (error) *error = (splat_error){0};
+    return try_match(m, number, neighbors, n_neighbors, has_depth, stride, n_sweeps, n_sites, error);
 }
 
 splat_status splat_photo_matcher_compare(splat_photo_matcher *m, size_t number, const uint32_t *neighbors,
