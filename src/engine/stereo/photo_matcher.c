@@ -91,9 +91,10 @@ static splat_status make_slot(splat_photo_matcher *m, splat_error *error)
 {
     splat_matcher_slot *slot = &m->slots[m->n_slots];
     SPLAT_TRY(make_block(m, &slot->photo, "photos to match", m->largest, error));
-    SPLAT_TRY(make_block(m, &slot->depth, "depths to match", m->largest * sizeof(float), error));
-    m->n_slots++;
-    return SPLAT_OK;
+    const splat_status status = make_block(m, &slot->depth, "depths to match", m->largest * sizeof(float), error);
+    if (status == SPLAT_OK) m->n_slots++;
+    else splat_block_free(m->backend, &slot->photo); /* half a slot is none */
+    return status;
 }
 
 /* Those beyond what a comparison needs, as far as there is memory. */
