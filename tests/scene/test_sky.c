@@ -293,6 +293,7 @@ static void a_sky_is_handed_on(void **state)
         if (k == 0) other.resolution = 2;
         if (k == 1) other.sky = "none";
         if (k == 2) other.eval = true;
+        if (k == 3) other.images = "images"; /* as the model folder of the last stage says */
         scene = open_after(&other, &kept);
         assert_ptr_equal(scene->sky, k == 3 ? sky : NULL);
         splat_scene_close(scene); /* the last one frees it */

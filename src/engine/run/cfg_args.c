@@ -65,7 +65,7 @@ splat_status splat_cfg_args_write(const char *model_path, const splat_model_conf
     fprintf(stream, "Namespace(sh_degree=%d", config->sh_degree);
     write_string(stream, "source_path", scene->source_path, "");
     write_string(stream, "model_path", config->model_path, model_path);
-    write_string(stream, "images", scene->images, "images");
+    write_string(stream, "images", splat_scene_options_images(scene), "");
     fprintf(stream, ", resolution=%d", scene->resolution);
     write_bool(stream, "white_background", scene->white_background);
     write_string(stream, "data_device", train->photos_on_host ? "cpu" : "cuda", "");

@@ -3,6 +3,7 @@
 
 #include "base/array.h"
 #include "base/file.h"
+#include "scene/scene_options.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -316,7 +317,7 @@ static char *find_folder_of_views(const splat_dataset *dataset, const char *mode
 /* The same of COLMAP's model and of all photos, which may lie deeper. */
 static char *find_folder_of_scene(const splat_scene_options *options, const char *model, const char *scene)
 {
-    const char *names[] = {options->images ? options->images : "images", "sparse"};
+    const char *names[] = {splat_scene_options_images(options), "sparse"};
     for (size_t i = 0; i < 2; i++) {
         char *folder = names[i][0] == '/' ? strdup(names[i]) : splat_format("%s/%s", scene, names[i]);
         if (folder && is_among(model, folder, scene)) return folder;

@@ -6,6 +6,7 @@
 #include "io/colmap/colmap_read.h"
 #include "scene/dataset_lost.h"
 #include "scene/dataset_parts.h"
+#include "scene/scene_options.h"
 
 #include "base/file.h"
 #include "io/metashape/metashape.h"
@@ -325,7 +326,7 @@ splat_status splat_source_sort(splat_source *source, splat_error *error)
 splat_status splat_source_read(const splat_scene_options *options, const splat_dataset_log *log, splat_source *source,
                                splat_error *error)
 {
-    const char *images = options->images ? options->images : "images";
+    const char *images = splat_scene_options_images(options);
     *source = (splat_source){0};
     if (!splat_path_exists(options->source_path))
         return splat_fail_at(error, SPLAT_ERROR_IO, options->source_path, SPLAT_NO_OFFSET,

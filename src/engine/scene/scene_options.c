@@ -42,6 +42,11 @@ splat_status splat_scene_options_check(const splat_scene_options *o, splat_error
     return SPLAT_OK;
 }
 
+const char *splat_scene_options_images(const splat_scene_options *options)
+{
+    return options->images ? options->images : "images";
+}
+
 splat_status splat_scene_options_copy(splat_scene_options *copy, const splat_scene_options *options,
                                       splat_error *error)
 {

@@ -13,5 +13,7 @@ splat_status splat_scene_options_check(const splat_scene_options *options, splat
 splat_status splat_scene_options_copy(splat_scene_options *copy, const splat_scene_options *options,
                                       splat_error *error);
 void splat_scene_options_free(splat_scene_options *options);
+/* The folder of the photos inside the scene; "images" where none is named. */
+const char *splat_scene_options_images(const splat_scene_options *options);
 
 #endif

@@ -16,14 +16,23 @@ static bool is_equal(const splat_option_row *row, const void *a, const void *b)
     return x && y ? strcmp(x, y) == 0 : x == y;
 }
 
+/* A model folder names the folder of the photos where the options of its training leave it out. */
+static splat_scene_options with_images(const splat_scene_options *options)
+{
+    splat_scene_options named = *options;
+    named.images = splat_scene_options_images(options);
+    return named;
+}
+
 /* True if the options name the same photos and masks: those that a model folder saves. The cameras tell the split and
  * the size. */
 static bool is_of_same_photos(const splat_scene *scene, const splat_kept_sky *kept)
 {
+    const splat_scene_options options = with_images(&scene->options);
     for (size_t i = 0; i < splat_scene_options_table.n; i++) {
         const splat_option *option = &splat_scene_options_table.rows[i];
         const bool is_saved = option->saved == SPLAT_SAVED_CFG_ARGS || option->saved == SPLAT_SAVED_PUBLISHED;
-        if (is_saved && !is_equal(&option->row, &scene->options, &kept->options)) return false;
+        if (is_saved && !is_equal(&option->row, &options, &kept->options)) return false;
     }
     return scene->dataset.n_train == kept->n &&
            memcmp(scene->train_cameras, kept->cameras, kept->n * sizeof *kept->cameras) == 0;
@@ -35,8 +44,9 @@ void splat_scene_keep_sky(splat_scene *scene, splat_kept_sky *kept)
     if (!kept || !scene || !scene->sky) return;
     splat_kept_sky_free(kept);
     const size_t bytes = scene->dataset.n_train * sizeof *kept->cameras;
+    const splat_scene_options options = with_images(&scene->options);
     kept->cameras = malloc(bytes + 1);
-    const splat_status status = splat_scene_options_copy(&kept->options, &scene->options, &error);
+    const splat_status status = splat_scene_options_copy(&kept->options, &options, &error);
     if (!kept->cameras || status != SPLAT_OK) {
         splat_kept_sky_free(kept);
         return;
