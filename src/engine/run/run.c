@@ -132,13 +132,19 @@ static splat_status check_room(const splat_trainer *t, const splat_run_options *
 
 /* ---------------------------------------------------------------- during the run */
 
-/* Saves the mesh of a binding next to the splat, and the last one also in the model folder. */
+/* Saves the mesh of a binding next to the splat; the model folder has the last one. */
 static splat_status save_bound(const splat_trainer *t, const char *model_path, const char *folder, splat_error *error)
 {
     const splat_binding *binding = t->options.binding;
     if (!binding || !binding->save) return SPLAT_OK;
     SPLAT_TRY(binding->save(t, folder, error));
-    return binding->save(t, model_path, error);
+    char *saved = splat_format("%s/%s", folder, binding->file);
+    char *last = splat_format("%s/%s", model_path, binding->file);
+    const splat_status status = saved && last ? splat_file_share(saved, last, error)
+                                              : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for a path");
+    free(saved);
+    free(last);
+    return status;
 }
 
 /* Saves the exposures that the training found next to the splat, and the last ones also in the model folder. */

@@ -172,9 +172,14 @@ static void write_header(FILE *stream, const splat_cloud *cloud)
 /* Writes the columns of a tensor's row, in the order of write_header, to `to`; returns their number. */
 static size_t fill_columns(const splat_cloud *cloud, int tensor, const float *values, size_t i, float *to)
 {
-    const size_t n = splat_tensor_channels(tensor, cloud->sh_degree), n_coefficients = n / 3;
-    for (size_t k = 0; k < n; k++) /* sh_rest is channel-major in the file, coefficient-major here */
-        to[k] = values[n * i + (tensor == SPLAT_TENSOR_sh_rest ? 3 * (k % n_coefficients) + k / n_coefficients : k)];
+    const size_t n = splat_tensor_channels(tensor, cloud->sh_degree);
+    values += n * i;
+    if (tensor == SPLAT_TENSOR_sh_rest) { /* channel-major in the file, coefficient-major here */
+        for (size_t c = 0; c < 3; c++)
+            for (size_t k = c; k < n; k += 3) *to++ = values[k];
+        return n;
+    }
+    memcpy(to, values, n * sizeof *to);
     if (tensor != SPLAT_TENSOR_means) return n;
     for (size_t c = 0; c < 3; c++) to[n + c] = 0.0f; /* normals */
     return n + 3;

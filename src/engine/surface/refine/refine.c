@@ -255,6 +255,7 @@ const splat_binding splat_refine_binding = {
     .restored = splat_refine_restored,
     .scratch_bytes = scratch_bytes,
     .step = step_bound,
+    .file = "mesh.ply",
     .save = splat_refine_save,
 };
 

@@ -41,8 +41,8 @@ struct splat_binding {
      * undefined, and mean zero. */
     splat_status (*step)(splat_trainer *trainer, const splat_adam *adam, const splat_tensors *gradients, bool of_seen,
                          splat_error *error);
-    /* Writes the files that belong to a saved splat to a folder: that of the splat, and the model folder for the last
-     * one. NULL: none. */
+    /* Writes `file` to the folder of a saved splat; the model folder shares the last one. NULL: none. */
+    const char *file;
     splat_status (*save)(const splat_trainer *trainer, const char *folder, splat_error *error);
 };
 
