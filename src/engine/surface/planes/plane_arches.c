@@ -227,7 +227,7 @@ static bool is_supported(const splat_view_maps *maps, const arch_points *points,
         double outward[3], way[3];
         if (i && points->all[i - 1].view != p->view) n_own = 0;
         if (!is_on(c, p)) continue;
-        plane_round_distance(c->round, p->position, outward);
+        plane_round_outward(c->round, p->position, outward);
         for (int k = 0; k < 3; k++) sum[k] += outward[k];
         n++;
         if (++n_own != LEAST_SUPPORT) continue;

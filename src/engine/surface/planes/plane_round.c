@@ -25,11 +25,23 @@ static void across(const plane_round *r, double v[3])
     for (int k = 0; k < 3; k++) v[k] -= along * r->axis[k];
 }
 
-double plane_round_distance(const plane_round *r, const float position[3], double outward[3])
+/* From the axis or the middle. */
+static double from_inside(const plane_round *r, const float position[3], double v[3])
 {
-    for (int k = 0; k < 3; k++) outward[k] = (double)position[k] - r->center[k];
-    across(r, outward);
-    const double length = sqrt(splat_dot3(outward, outward));
+    for (int k = 0; k < 3; k++) v[k] = (double)position[k] - r->center[k];
+    across(r, v);
+    return sqrt(splat_dot3(v, v));
+}
+
+double plane_round_distance(const plane_round *r, const float position[3])
+{
+    double v[3];
+    return from_inside(r, position, v) - r->radius;
+}
+
+double plane_round_outward(const plane_round *r, const float position[3], double outward[3])
+{
+    const double length = from_inside(r, position, outward);
     for (int k = 0; k < 3 && length > 0; k++) outward[k] /= length;
     return length - r->radius;
 }

@@ -33,8 +33,10 @@ typedef struct plane_round_place {
 } plane_round_place;
 
 bool plane_round_is_ball(const plane_round *round);
-/* The signed distance of a place from the surface, > 0 outside, and the unit direction away from the axis or middle. */
-double plane_round_distance(const plane_round *round, const float position[3], double outward[3]);
+/* The signed distance of a place from the surface, > 0 outside. The second has also the unit direction away from the
+ * axis or middle, for three divisions more. */
+double plane_round_distance(const plane_round *round, const float position[3]);
+double plane_round_outward(const plane_round *round, const float position[3], double outward[3]);
 
 /* Surfaces that two places may make: a ball, a cylinder of any axis, or one of a known axis, as a column on a floor. */
 typedef enum plane_round_kind {

@@ -28,10 +28,10 @@ static int few_threads(const plane_round_fitter *f)
 double plane_round_cost_of_places(const plane_round_fitter *f, const plane_round *round)
 {
     const uint32_t stride = f->n / PLACES + 1;
-    double sum = 0, n = 0, outward[3];
+    double sum = 0, n = 0;
     for (uint32_t i = 0; i < f->n; i += stride) {
         const plane_round_place *p = &f->s->places[f->inliers[i]];
-        const double d = plane_round_distance(round, p->position, outward) / (FIT_ERROR * (double)p->depth);
+        const double d = plane_round_distance(round, p->position) / (FIT_ERROR * (double)p->depth);
         sum += d * d / (1 + d * d);
         n++;
     }
@@ -40,10 +40,10 @@ double plane_round_cost_of_places(const plane_round_fitter *f, const plane_round
 
 double plane_round_cost_of_rims(const plane_round_fitter *f, const plane_round *round)
 {
-    double sum = 0, outward[3];
+    double sum = 0;
     for (uint32_t i = 0; i < f->n_rims; i++) {
         const plane_seed *seed = f->seeds[i];
-        const double d = plane_round_distance(round, seed->position, outward) / (f->error * (double)seed->depth);
+        const double d = plane_round_distance(round, seed->position) / (f->error * (double)seed->depth);
         sum += d * d / (1 + d * d);
     }
     return sum / (double)(f->n_rims ? f->n_rims : 1);
@@ -96,9 +96,8 @@ void plane_round_vote(plane_round_fitter *f)
 
 bool plane_round_has_rim(const plane_round_fitter *f, uint32_t number)
 {
-    double outward[3];
     const plane_seed *seed = f->seeds[number];
-    return fabs(plane_round_distance(&f->round, seed->position, outward)) < RIM_RIGHT * (double)seed->depth;
+    return fabs(plane_round_distance(&f->round, seed->position)) < RIM_RIGHT * (double)seed->depth;
 }
 
 double plane_round_rims(const plane_round_fitter *f)

@@ -152,7 +152,7 @@ bool plane_round_places_take(plane_round_places *s)
 int plane_round_side(const plane_round *round, const plane_round_place *place)
 {
     double outward[3], facing = 0;
-    const double d = plane_round_distance(round, place->position, outward);
+    const double d = plane_round_outward(round, place->position, outward);
     if (!(fabs(d) < NEAR * (double)place->depth)) return 0;
     for (int k = 0; k < 3; k++) facing += outward[k] * (double)place->normal[k];
     return facing > LEAST_COSINE ? 1 : facing < -LEAST_COSINE ? -1 : 0;

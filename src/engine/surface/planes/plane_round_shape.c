@@ -84,7 +84,7 @@ static bool is_bent(const plane_round_fitter *f)
     double sum[3] = {0}, length = 0, outward[3];
     uint32_t n = 0;
     for (uint32_t i = 0; i < f->n; i++) {
-        plane_round_distance(&f->round, f->s->places[f->inliers[i]].position, outward);
+        plane_round_outward(&f->round, f->s->places[f->inliers[i]].position, outward);
         for (int k = 0; k < 3; k++) sum[k] += outward[k];
     }
     for (int k = 0; k < 3; k++) length += sum[k] * sum[k];
@@ -92,7 +92,7 @@ static bool is_bent(const plane_round_fitter *f)
     if (length < 0.5 * f->n) return true; /* from most sides */
     for (uint32_t i = 0; i < f->n; i++) {
         double cosine = 0;
-        plane_round_distance(&f->round, f->s->places[f->inliers[i]].position, outward);
+        plane_round_outward(&f->round, f->s->places[f->inliers[i]].position, outward);
         for (int k = 0; k < 3; k++) cosine += outward[k] * sum[k] / length;
         n += cosine < LEAST_ARC;
     }
@@ -132,8 +132,10 @@ static void look(plane_round_fitter *f)
 static bool tells(const plane_round *round, const plane_seed *seed)
 {
     double outward[3];
-    return fabs(plane_round_distance(round, seed->position, outward)) < RIM_NEAR * (double)seed->depth &&
-           (!round->is_touching || fabs(splat_dot3(outward, round->along)) > PLANE_ROUND_SLANT);
+    if (!(fabs(plane_round_distance(round, seed->position)) < RIM_NEAR * (double)seed->depth)) return false;
+    if (!round->is_touching) return true;
+    plane_round_outward(round, seed->position, outward);
+    return fabs(splat_dot3(outward, round->along)) > PLANE_ROUND_SLANT;
 }
 
 /* The rims of the segments of the places, or those that are settled, as far as they are near: every so many-th. */

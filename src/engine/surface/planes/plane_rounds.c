@@ -22,11 +22,10 @@
 /* Places of a surface that does not hold are not looked at again: those nearest to it, and all when it comes again. */
 static void leave_out(const plane_round_fitter *f, const plane_round *last)
 {
-    double outward[3];
     const bool again = plane_round_is_like(&f->round, last);
     for (uint32_t i = 0; i < f->n; i++) {
         const plane_round_place *p = &f->s->places[f->inliers[i]];
-        if (again || fabs(plane_round_distance(&f->round, p->position, outward)) < TAKEN * (double)p->depth)
+        if (again || fabs(plane_round_distance(&f->round, p->position)) < TAKEN * (double)p->depth)
             f->s->is_taken[f->inliers[i]] = 1;
     }
 }
