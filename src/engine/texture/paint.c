@@ -15,6 +15,8 @@
 #include "texture/bake_view.h"
 #include "texture/squares.h"
 
+#include "backend/threads.h"
+#include "base/both.h"
 #include "base/options.h"
 #include "ops/work.h"
 #include "texture/bake_device.h"
@@ -26,6 +28,10 @@
 #define USUAL_BAND ((size_t)6 << 20)
 /* Bytes of a texel of a band on the host, in addition to its share of the device. */
 #define BAND_HOST_BYTES (4 + 8 + 4 + 16)
+
+/* Bytes of a face while charts grow, and while labels are chosen at the same time. */
+#define CHART_FACE_BYTES 44
+#define LABEL_FACE_BYTES 26
 
 typedef struct texturing {
     splat_bake bake;
@@ -56,7 +62,8 @@ static splat_status prepare_mesh(splat_mesh *mesh, int threads, splat_error *err
 static splat_status plan_memory(texturing *t, uint64_t *needed, splat_error *error)
 {
     const uint64_t n = t->mesh->n_faces, limit = t->options.max_host_bytes;
-    const uint64_t per_face = SPLAT_TEXTURE_CANDIDATES * (sizeof(splat_bake_candidate) + 2) + 4 + 2 + 44 + 4;
+    const uint64_t per_face = SPLAT_TEXTURE_CANDIDATES * (sizeof(splat_bake_candidate) + 2) + 4 + 2 + 4 +
+                              CHART_FACE_BYTES + LABEL_FACE_BYTES;
     const uint64_t n_gaussians = t->bake.model ? t->bake.model->gaussians.n : 0;
     uint64_t mesh = n * (12 + 24) + t->mesh->n_vertices * 24;
     uint64_t faces = n * per_face + mesh + n_gaussians * 2 * SPLAT_BAKE_GAUSSIAN_BYTES;
@@ -160,11 +167,11 @@ static void close_texturing(texturing *t)
 
 /* ---------------------------------------------------------------- the work */
 
-static splat_status make_atlas(texturing *t, splat_error *error)
+static splat_status make_atlas(void *user, splat_error *error)
 {
+    texturing *t = user;
     const splat_texture_options *o = &t->options;
     splat_atlas_options options;
-    SPLAT_TRY(splat_bake_go_on(&t->bake, "unfolding", 0, error));
     if (o->square_size) return splat_atlas_squares(t->mesh, o->square_size, o->max_texture, &t->atlas, error);
     splat_atlas_options_init(&options);
     options.texel_density = o->texel_density;
@@ -198,16 +205,33 @@ static void fill_info(const texturing *t, const splat_bake_counts *counts, splat
 }
 
 /* Photos only: a face's outliers, exposure, and where details come from. */
-static splat_status choose_views(texturing *t, splat_error *error)
+static splat_status choose_from_photos(texturing *t, splat_error *error)
 {
     const splat_texture_options *o = &t->options;
-    if (o->bake == SPLAT_BAKE_GAUSSIANS) return SPLAT_OK;
     SPLAT_TRY(splat_bake_go_on(&t->bake, "choosing", 0, error));
     if (o->reject_outliers) splat_bake_reject(&t->bake);
     SPLAT_TRY(splat_bake_make_lists(&t->bake, error));
     if (!t->bake.gaussians) SPLAT_TRY(splat_bake_color_faces(&t->bake, error));
     if (o->level_exposure) SPLAT_TRY(splat_bake_level(&t->bake, error));
     return o->two_bands ? splat_bake_label(&t->bake, error) : SPLAT_OK;
+}
+
+static splat_status choose_views(void *user, splat_error *error)
+{
+    texturing *t = user;
+    if (t->options.bake != SPLAT_BAKE_GAUSSIANS) SPLAT_TRY(choose_from_photos(t, error));
+    return splat_bake_go_on(&t->bake, "unfolding", 0, error); /* which goes on, or begins */
+}
+
+/* Views are chosen by what was seen, and charts by the mesh. Both have long parts of one thread, so they are done at
+ * the same time where the system lets as many threads as that start. */
+static splat_status choose_and_unfold(texturing *t, splat_error *error)
+{
+    const int both = 2 * t->bake.context->threads;
+    if (both > 2 && splat_startable_threads(both) == both)
+        return splat_do_both((splat_piece_of_work){choose_views, t}, (splat_piece_of_work){make_atlas, t}, error);
+    SPLAT_TRY(choose_views(t, error));
+    return make_atlas(t, error);
 }
 
 /* The bound Gaussians, and the faces that they say are none. */
@@ -232,8 +256,7 @@ static splat_status paint(texturing *t, splat_texture_info *info, splat_error *e
     SPLAT_TRY(make_faces(t, error));
     SPLAT_TRY(splat_bake_room_make(&t->bake, &t->room, error));
     SPLAT_TRY(splat_bake_quality(&t->bake, &t->room, error));
-    SPLAT_TRY(choose_views(t, error));
-    SPLAT_TRY(make_atlas(t, error));
+    SPLAT_TRY(choose_and_unfold(t, error));
     SPLAT_TRY(plan_pages(t, &info->host_bytes, error));
     SPLAT_TRY(splat_bake_pages(&t->bake, &t->atlas, &t->room, t->band_texels, t->pages, t->valid, &counts,
                                error));
