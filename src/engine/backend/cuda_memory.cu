@@ -255,6 +255,7 @@ splat_status splat_cuda_upload(splat_backend *backend, void *device, const void 
         memcpy(device, host, bytes);
         return SPLAT_OK;
     }
+    if (bytes && is_on_host(cuda, host)) return copy_by_granules(cuda, device, host, bytes, false, error);
     CUDA_TRY("copy to its memory", cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, cuda->stream));
     return SPLAT_OK;
 }

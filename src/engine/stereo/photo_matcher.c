@@ -121,12 +121,14 @@ static splat_status make_blocks(splat_photo_matcher *m, splat_error *error)
     SPLAT_TRY(make_block(m, &m->planes, "matched planes", largest * sizeof *m->first, error));
     SPLAT_TRY(make_block(m, &m->costs, "costs of planes", largest * sizeof(float), error));
     SPLAT_TRY(make_block(m, &m->verdicts, "verdicts", largest, error));
-    m->first = malloc(largest * sizeof *m->first);
-    m->best = malloc(largest * sizeof *m->best);
-    m->judged = malloc(largest);
+    SPLAT_TRY(splat_host_room_make(&m->rooms[0], m->backend, "planes to match", largest * sizeof *m->first, error));
+    SPLAT_TRY(splat_host_room_make(&m->rooms[1], m->backend, "matched planes", largest * sizeof *m->best, error));
+    SPLAT_TRY(splat_host_room_make(&m->rooms[2], m->backend, "verdicts", largest, error));
+    m->first = m->rooms[0].data;
+    m->best = m->rooms[1].data;
+    m->judged = m->rooms[2].data;
     make_more_slots(m);
-    return m->first && m->best && m->judged ? SPLAT_OK
-                                            : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to match photos");
+    return SPLAT_OK;
 }
 
 void splat_photo_matcher_free(splat_photo_matcher *m)
@@ -140,9 +142,7 @@ void splat_photo_matcher_free(splat_photo_matcher *m)
     splat_block_free(m->backend, &m->verdicts);
     for (size_t i = 0; m->views && i < m->n; i++) free(m->views[i].grey);
     free(m->views);
-    free(m->first);
-    free(m->best);
-    free(m->judged);
+    for (size_t i = 0; i < 3; i++) splat_host_room_free(&m->rooms[i], m->backend);
 }
 
 static splat_status init(splat_photo_matcher *m, const splat_depth_view *views, const splat_match_photos *photos,
@@ -222,6 +222,7 @@ static splat_status try_match(splat_photo_matcher *m, size_t number, const uint3
     SPLAT_TRY(send(m, number, has_depth, &args.reference, error));
     for (uint32_t k = 0; k < n_neighbors; k++)
         SPLAT_TRY(send(m, neighbors[k], has_depth, &args.neighbors[k], error));
+    /* `first` may be pinned and is read later: nobody sets it again before the download after the op */
     SPLAT_TRY(splat_backend_upload(m->backend, m->planes.data, m->first, n * sizeof *m->first, error));
     return splat_op_match(m->backend, &args, error);
 }

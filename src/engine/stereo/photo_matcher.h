@@ -3,6 +3,7 @@
 #define SPLAT_STEREO_PHOTO_MATCHER_H
 
 #include "backend/backend.h"
+#include "backend/host_room.h"
 #include "ops/match/match.h"
 #include "stereo/view_neighbors.h"
 
@@ -39,6 +40,7 @@ typedef struct splat_photo_matcher {
     bool guesses;              /* false: `first` of comparisons is what is known, not a guess (op match) */
     float (*first)[3], (*best)[3]; /* [sites] of the view that is compared: planes before and after (op match) */
     uint8_t *judged;               /* [sites] verdicts */
+    splat_host_room rooms[3];      /* of these three */
     splat_matcher_slot slots[SPLAT_MATCHER_SLOTS];
     size_t n_slots; /* at least 1 + SPLAT_MATCH_NEIGHBORS */
     uint64_t n_uses;

@@ -1,7 +1,7 @@
 /* The training views of a splat as depth, normals and plain colours; and points at the median depth. */
 #include "surface/extract/surface_views.h"
 
-#include "backend/memory.h"
+#include "backend/host_room.h"
 #include "io/picture/image_write.h"
 #include "model/model.h"
 #include "scene/dataset.h"
@@ -72,17 +72,15 @@ void splat_surface_color(const float *rgb, const float *alpha, size_t n_pixels, 
 /* ---------------------------------------------------------------- views */
 
 typedef struct view_buffers {
-    splat_block pinned; /* what the device writes, where it can write to host memory: 32 bytes a pixel and view come */
-    float *planes;      /* the same where it cannot */
-    float *maps;        /* depth, normal (3 planes), alpha */
+    splat_host_room room; /* what the device writes: 32 bytes a pixel and view come */
+    float *maps;          /* depth, normal (3 planes), alpha */
     float *render;
     uint8_t *rgb, *state, *kept;
 } view_buffers;
 
 static void free_buffers(splat_backend *backend, view_buffers *b)
 {
-    splat_block_free(backend, &b->pinned);
-    free(b->planes);
+    splat_host_room_free(&b->room, backend);
     free(b->rgb);
     free(b->state);
     free(b->kept);
@@ -91,12 +89,9 @@ static void free_buffers(splat_backend *backend, view_buffers *b)
 static splat_status make_buffers(splat_backend *backend, size_t n, bool has_masks, view_buffers *b,
                                  splat_error *error)
 {
-    size_t bytes = 8 * n * sizeof *b->planes;
-    *b = (view_buffers){.pinned = {.placement = SPLAT_ON_HOST, .type = SPLAT_TYPE_FLOAT32}, .rgb = malloc(3 * n),
-                        .state = malloc(n), .kept = has_masks ? malloc(n) : NULL};
-    if (splat_block_resize(backend, &b->pinned, "maps of a view", SPLAT_OWNER_LISTS, bytes, NULL) != SPLAT_OK)
-        b->planes = malloc(bytes);
-    b->maps = b->pinned.data ? b->pinned.data : b->planes;
+    *b = (view_buffers){.rgb = malloc(3 * n), .state = malloc(n), .kept = has_masks ? malloc(n) : NULL};
+    splat_host_room_make(&b->room, backend, "maps of a view", 8 * n * sizeof *b->maps, NULL);
+    b->maps = b->room.data;
     if (b->maps && b->rgb && b->state && (b->kept || !has_masks)) {
         b->render = b->maps + 5 * n;
         return SPLAT_OK;

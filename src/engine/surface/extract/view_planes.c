@@ -130,6 +130,7 @@ static splat_status ask(asker *a, splat_photo_matcher *photos, size_t k, int thr
     if (n_asked)
         SPLAT_TRY(splat_photo_matcher_ask(photos, a->number, a->map->neighbors, a->map->n_neighbors, STRIDE,
                                           a->costs + k * n, error));
+#pragma omp parallel for num_threads(threads) schedule(static)
     for (size_t i = 0; i < n; i++)
         if (a->candidates[(k ? k - 1 : 0) * n + i] == NONE) a->costs[k * n + i] = INFINITY;
     return SPLAT_OK;

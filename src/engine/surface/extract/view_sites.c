@@ -62,10 +62,12 @@ static splat_status ask(splat_view_sites *s, const splat_site_pass *pass, size_t
     const size_t n = splat_site_count(v);
     const bool has_costs = pass->most_cost < INFINITY;
     if (!has_planes(v)) return SPLAT_OK;
-    memcpy(s->photos->first, v->planes, n * sizeof *v->planes);
+#pragma omp parallel for num_threads(s->threads) schedule(static)
+    for (size_t i = 0; i < n; i++) memcpy(s->photos->first[i], v->planes[i], sizeof *v->planes);
     SPLAT_TRY(splat_photo_matcher_compare(s->photos, view, map->neighbors, map->n_neighbors, STRIDE, pass->n_sweeps,
                                           error));
     if (has_costs) SPLAT_TRY(splat_photo_matcher_costs(s->photos, n, s->costs, error));
+#pragma omp parallel for num_threads(s->threads) schedule(static)
     for (size_t i = 0; i < n; i++) {
         const bool is_good = v->planes[i][0] > 0 && (!has_costs || s->costs[i] < pass->most_cost) &&
                              pass->is_good(s->photos, i);
