@@ -1,4 +1,4 @@
-/* base/both.h: both pieces are done, and the first one's error is told before the second one's. */
+/* base/both.h: both pieces are done, and the first one's error comes before the second one's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
