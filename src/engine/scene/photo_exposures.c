@@ -3,6 +3,7 @@
  * medians do not mind (docs/method.md 8.1). */
 #include "splatsmith/scene.h"
 
+#include "base/context.h"
 #include "base/select.h"
 #include "math/photo.h"
 #include "scene/dataset_depth_points.h"
@@ -37,8 +38,12 @@ typedef struct fit {
     uint8_t *is_used; /* [n_photos] */
     float *scratch;   /* [n_photos + n_points] */
     size_t nearest_stride; /* every so many points are tried as the nearest of a cell */
-    float nearest[CELLS][CELLS]; /* depth in the cells of a picture */
 } fit;
+
+/* The depth of the nearest point in each cell of a picture. */
+typedef struct cells {
+    float nearest[CELLS][CELLS];
+} cells;
 
 /* The mean of 3 x 3 pixels, as log2; NAN at the ends of the range and at the border. */
 static float brightness_at(const uint8_t *rgb, const splat_camera *camera, const double place[3])
@@ -56,22 +61,22 @@ static float brightness_at(const uint8_t *rgb, const splat_camera *camera, const
 }
 
 /* The cell of a place of the picture; NULL: it lies outside. */
-static float *cell_of(fit *f, const splat_camera *camera, const double place[3])
+static float *cell_of(cells *c, const splat_camera *camera, const double place[3])
 {
     if (!(place[0] >= 0 && place[1] >= 0 && place[0] < camera->width && place[1] < camera->height)) return NULL;
-    return &f->nearest[(size_t)(place[1] / camera->height * CELLS)][(size_t)(place[0] / camera->width * CELLS)];
+    return &c->nearest[(size_t)(place[1] / camera->height * CELLS)][(size_t)(place[0] / camera->width * CELLS)];
 }
 
-/* Finds the depth of the nearest point in each cell of a picture: this point may hide those behind it. */
-static void find_nearest(fit *f, const splat_camera *camera)
+/* The nearest point in a cell may hide those behind it. */
+static void find_nearest(const fit *f, const splat_camera *camera, cells *c)
 {
     const splat_dataset *dataset = &f->scene->dataset;
     for (int row = 0; row < CELLS; row++)
-        for (int column = 0; column < CELLS; column++) f->nearest[row][column] = INFINITY;
+        for (int column = 0; column < CELLS; column++) c->nearest[row][column] = INFINITY;
     for (size_t p = 0; p < dataset->n_points; p += f->nearest_stride) {
         double place[3];
         float *nearest = splat_dataset_place_point(camera, dataset->points[p].position, 0, place)
-                             ? cell_of(f, camera, place)
+                             ? cell_of(c, camera, place)
                              : NULL;
         if (nearest) *nearest = fminf(*nearest, (float)place[2]);
     }
@@ -82,11 +87,12 @@ static void find_depths(fit *f, size_t k)
 {
     const splat_dataset *dataset = &f->scene->dataset;
     const splat_camera *camera = &dataset->views[dataset->train[k * f->photo_stride]].camera;
-    find_nearest(f, camera);
+    cells c;
+    find_nearest(f, camera, &c);
     for (size_t p = 0; p < f->n_points; p++) {
         double place[3];
         const bool is_ahead = splat_dataset_place_point(camera, dataset->points[p * f->stride].position, 0, place);
-        const float *nearest = is_ahead ? cell_of(f, camera, place) : NULL;
+        const float *nearest = is_ahead ? cell_of(&c, camera, place) : NULL;
         const bool is_first = nearest && place[2] < HIDDEN * (double)*nearest;
         f->values[k * f->n_points + p] = is_first ? (float)place[2] : NAN;
     }
@@ -125,6 +131,7 @@ static splat_status look(fit *f, size_t k, splat_error *error)
 
 static splat_status look_at_all(fit *f, splat_error *error)
 {
+#pragma omp parallel for num_threads(f->scene->context->threads) schedule(dynamic, 1)
     for (size_t k = 0; k < f->n_photos; k++) find_depths(f, k);
     keep_near(f);
     for (size_t k = 0; k < f->n_photos; k++) {

@@ -18,7 +18,8 @@
 #define MOST_SECOND 0.75f /* of them may have another ratio */
 #define MOST_WEIGHT 12.0f /* of a pair: a wall where another photo has the sky shows one wrong ratio at many things */
 #define ROUNDS 5         /* of weights */
-#define SWEEPS 200       /* of Gauss and Seidel in a round */
+#define SWEEPS 200       /* of Gauss and Seidel in a round, at most */
+#define STILL 1e-6f      /* stops: a sweep in which no gain moves farther is the last one */
 #define SIGMA 0.02f      /* stops: ratios that are farther off count less */
 
 /* Things that photos see are directions and points. */
@@ -105,25 +106,36 @@ static void compare_all(ratios *r, int threads)
         }
 }
 
+/* Gives photo a the gain that its pairs ask for. Returns how far it moved. */
+static float settle(ratios *r, size_t a, bool has_gains)
+{
+    float *g = r->logs_of_gains, sum = 0, weight = 0;
+    for (size_t b = 0; b < r->n; b++) {
+        const float w = r->weights[a * r->n + b], between = r->between[a * r->n + b];
+        if (!(w > 0)) continue;
+        const float off = has_gains ? (g[a] - g[b] - between) / SIGMA : 0, part = w / (1 + off * off);
+        sum += part * (g[b] + between);
+        weight += part;
+    }
+    if (!(weight > 0)) return 0;
+    const float moved = fabsf(sum / weight - g[a]);
+    g[a] = sum / weight;
+    return moved;
+}
+
 /* Gains whose ratios are those of the pairs; ratios far from those of the gains before count less. */
 static void solve(ratios *r)
 {
     const size_t n = r->n;
     float *g = r->logs_of_gains, mean = 0;
     for (size_t a = 0; a < n; a++) g[a] = 0;
-    for (int round = 0; round < ROUNDS; round++)
-        for (int sweep = 0; sweep < SWEEPS; sweep++)
-            for (size_t a = 0; a < n; a++) {
-                float sum = 0, weight = 0;
-                for (size_t b = 0; b < n; b++) {
-                    const float w = r->weights[a * n + b], between = r->between[a * n + b];
-                    if (!(w > 0)) continue;
-                    const float off = round ? (g[a] - g[b] - between) / SIGMA : 0, part = w / (1 + off * off);
-                    sum += part * (g[b] + between);
-                    weight += part;
-                }
-                if (weight > 0) g[a] = sum / weight;
-            }
+    for (int round = 0; round < ROUNDS; round++) {
+        float moved = INFINITY;
+        for (int sweep = 0; sweep < SWEEPS && moved > STILL; sweep++) {
+            moved = 0;
+            for (size_t a = 0; a < n; a++) moved = fmaxf(moved, settle(r, a, round > 0));
+        }
+    }
     for (size_t a = 0; a < n; a++) mean += g[a] / (float)n;
     for (size_t a = 0; a < n; a++) g[a] -= mean;
 }
