@@ -127,6 +127,19 @@ static void light_in_a_corner_does_not_move_its_edge(void **state)
     assert_true(fabs(mean) < 0.03 && most < 0.15);
 }
 
+/* Two walls in the same light: nothing jumps, and the gradients are as large all along both sides. */
+static void a_corner_without_a_jump_is_darkest(void **state)
+{
+    (void)state;
+    double mean, most;
+    measure_all((corner){.left = 60, .right = 60, .left_slope = -2.4, .right_slope = 2.2}, &mean, &most);
+    assert_true(fabs(mean) < 0.1 && most < 0.6);
+    measure_all((corner){.left = 60, .right = 60, .left_slope = -2.4, .right_slope = 1.2}, &mean, &most);
+    assert_true(fabs(mean) < 0.1 && most < 0.6);
+    measure_all((corner){.left = 120, .right = 120, .left_slope = 1.5, .right_slope = -2.5}, &mean, &most);
+    assert_true(fabs(mean) < 0.1 && most < 0.6);
+}
+
 /* Next to the border of the picture, and where what is behind the edge is no line, the gradient tells. */
 static void an_edge_without_lines_is_where_the_gradient_is(void **state)
 {
@@ -161,6 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_is_where_it_is),
         cmocka_unit_test(light_in_a_corner_does_not_move_its_edge),
+        cmocka_unit_test(a_corner_without_a_jump_is_darkest),
         cmocka_unit_test(an_edge_without_lines_is_where_the_gradient_is),
         cmocka_unit_test(a_plain_picture_has_no_edge),
     };

@@ -1,4 +1,7 @@
-/* Light changes towards a corner, and moves the largest gradient of a blurred photo: if levels rise by a pixel before
+/* Two walls in the same light are darkest where they meet: levels fall and rise again, and the largest gradients are on
+ * both sides of the corner. The corner is where the lines through the levels of both sides meet.
+ *
+ * Light changes towards a corner, and moves the largest gradient of a blurred photo: if levels rise by a pixel before
  * an edge, by b behind it and jump by J at it, by v (b - a) / J for a blur of variance v. A blur keeps areas, though,
  * but for the v (b - a) / 2 that it carries over the end. So lines go through the levels on both sides, and the edge is
  * where a jump from line to line has the area of the levels. */
@@ -17,6 +20,11 @@
 #define LEAST_JUMP 0.3f /* of the jump between the lines in the middle: it may hardly change on the way */
 #define MOST_MOVE 2.0f /* pixels from the gradient's place */
 #define STEPS 5 /* of Newton's method */
+#define TURN_REACH 8     /* pixels from the gradient's place to a corner without a jump */
+#define TURN_SPREAD 1    /* pixels on both sides of it that the blur rounds */
+#define LEAST_RAMP 0.2f  /* of the steeper side: how steep the other one is */
+#define STEEP 8.0f       /* pixels in which the steeper side changes by more than a bent ramp seems to jump */
+#define RAMP_OFF 0.25f   /* of a side's change by a pixel: how far its levels are off their line */
 
 enum { SIDE = SPREAD + RAMP, LEVELS = 2 * SIDE + 1 };
 
@@ -54,7 +62,13 @@ static bool place_gradient(const splat_camera *c, const uint16_t *gradient, int 
         at[0] += weight * ((float)(p % width) + 0.5f);
         at[1] += weight * ((float)(p / width) + 0.5f);
     }
-    if (!(sum > 0)) return false;
+    if (!most) return false;
+    if (!(sum > 0)) { /* it is as large all along */
+        const long p = plane_rim_step(c, x, y, direction, top);
+        sum = 1;
+        at[0] = (float)(p % width) + 0.5f;
+        at[1] = (float)(p / width) + 0.5f;
+    }
     found[0] = at[0] / sum;
     found[1] = at[1] / sum;
     return true;
@@ -117,8 +131,14 @@ static ramp fit(const float *levels, int first)
     return line;
 }
 
+/* Where an edge is, pixels from the gradient's place: a jump of so many levels, or the end of two lines and how much
+ * the steeper one changes by a pixel. */
+typedef struct finding {
+    float at, height;
+} finding;
+
 /* Finds the jump between both lines that has the area of the levels. False: they are no lines with a jump. */
-static bool find_jump(const float levels[LEVELS], float *at)
+static bool find_jump(const float levels[LEVELS], finding *found)
 {
     const ramp before = fit(levels, -SIDE), behind = fit(levels + LEVELS - RAMP, SPREAD + 1);
     const float jump = behind.level - before.level, turn = behind.slope - before.slope, end = (float)SPREAD + 0.5f;
@@ -131,16 +151,62 @@ static bool find_jump(const float levels[LEVELS], float *at)
         s += (sum - area) / here;
         if (!(fabsf(s) < MOST_MOVE)) return false;
     }
-    *at = s;
-    return fmaxf(before.off, behind.off) < STRAIGHT * fabsf(jump + turn * s);
+    *found = (finding){s, fabsf(jump + turn * s)};
+    return fmaxf(before.off, behind.off) < STRAIGHT * found->height;
+}
+
+/* ---------------------------------------------------------------- a corner without a jump */
+
+enum { FAR = TURN_REACH + SIDE, PROFILE = 2 * FAR + 1 };
+
+/* The darkest or the lightest place of a profile within two pixels around `middle`, by the lines of both sides. */
+static bool is_turn(const float *levels, int middle, finding *found)
+{
+    const float here = levels[middle], left = levels[middle - SPREAD], right = levels[middle + SPREAD];
+    if (!((here < left && here < right) || (here > left && here > right))) return false;
+    const ramp before = fit(levels + middle - TURN_SPREAD - RAMP, -TURN_SPREAD - RAMP);
+    const ramp behind = fit(levels + middle + TURN_SPREAD + 1, TURN_SPREAD + 1);
+    const float least = fminf(fabsf(before.slope), fabsf(behind.slope));
+    const float most = fmaxf(fabsf(before.slope), fabsf(behind.slope));
+    if (!(before.slope * behind.slope < 0) || (before.slope < 0) != (here < left)) return false;
+    if (!(least > LEAST_RAMP * most) || !(fmaxf(before.off, behind.off) < RAMP_OFF * least)) return false;
+    *found = (finding){(before.level - behind.level) / (behind.slope - before.slope), most};
+    return fabsf(found->at) < MOST_MOVE;
+}
+
+/* The one nearest to the gradient's place. */
+static bool find_turn(const splat_camera *c, const uint16_t *smooth, const float place[2], const float direction[2],
+                      finding *found)
+{
+    const size_t n = splat_camera_pixels(c);
+    float levels[PROFILE] = {0}, own;
+    for (int t = -FAR; t <= FAR; t++)
+        for (size_t channel = 0; channel < 3; channel++) {
+            if (!level_at(c, smooth + channel * n, place[0] + direction[0] * (float)t,
+                          place[1] + direction[1] * (float)t, &own))
+                return false;
+            levels[t + FAR] += own / 3;
+        }
+    for (int k = 0; k <= 2 * TURN_REACH; k++) {
+        const int t = k % 2 ? (k + 1) / 2 : -k / 2;
+        if (!is_turn(levels, FAR + t, found)) continue;
+        found->at += (float)t;
+        return true;
+    }
+    return false;
 }
 
 bool plane_edge_place(const splat_camera *camera, const plane_work *work, int x, int y, const float direction[2],
                       int end, float found[2])
 {
-    float levels[LEVELS], more;
+    float levels[LEVELS];
+    finding jump = {0}, turn = {0};
     if (!place_gradient(camera, work->gradient, x, y, direction, end, found)) return false;
-    if (!take_levels(camera, work->smooth, found, direction, levels) || !find_jump(levels, &more)) return true;
-    for (int k = 0; k < 2; k++) found[k] += more * direction[k];
+    const bool jumps = take_levels(camera, work->smooth, found, direction, levels) && find_jump(levels, &jump);
+    const bool turns = find_turn(camera, work->smooth, found, direction, &turn);
+    /* a bent ramp seems to jump on the way to its end */
+    const bool is_ramp = jumps && turns && fabsf(turn.at - jump.at) > MOST_MOVE && jump.height < STEEP * turn.height;
+    const float by = jumps && !is_ramp ? jump.at : turns ? turn.at : 0;
+    for (int k = 0; k < 2; k++) found[k] += by * direction[k];
     return true;
 }
