@@ -131,7 +131,7 @@ static ramp fit(const float *levels, int first)
     return line;
 }
 
-/* Where an edge is, pixels from the gradient's place: a jump of so many levels, or the end of two lines and how much
+/* The place of an edge, pixels from the gradient's: of a jump of so many levels, or where two lines meet, and how much
  * the steeper one changes by a pixel. */
 typedef struct finding {
     float at, height;
