@@ -45,17 +45,23 @@ void splat_stage_apply_preset(const splat_line *line, const splat_train_options 
 #include "splatsmith/train_options.def"
 }
 
+bool splat_stage_names_steps(const splat_line *line)
+{
+    splat_train_options usual;
+    splat_train_options_init(&usual);
+    return splat_line_given(line, "iterations") || line->train->iterations != usual.iterations;
+}
+
 /* scene: NULL leaves the strategy's own number of steps. */
 static void asked_with(const splat_line *line, const splat_strategy *strategy, const splat_scene *scene,
                        splat_train_options *options)
 {
-    splat_train_options usual, of_strategy;
+    splat_train_options of_strategy;
     splat_scene_info info;
-    splat_train_options_init(&usual);
     splat_train_options_init_strategy(&of_strategy, strategy);
     splat_stage_asked_options(line, options);
     options->strategy = of_strategy.strategy;
-    const bool is_named = splat_line_given(line, "iterations") || options->iterations != usual.iterations;
+    const bool is_named = splat_stage_names_steps(line);
     if (is_named) splat_train_options_set_steps(&of_strategy, options->iterations);
     if (scene) {
         splat_scene_get_info(scene, &info);

@@ -10,6 +10,8 @@
 size_t splat_stage_limit_bytes(const splat_line_limit *limit, const splat_context *context, const splat_line *line);
 /* Gives the context the limit of `vram_limit`, if there is one. Errors: those of splat_context_set_memory_limit. */
 splat_status splat_stage_limit_memory(const splat_line *line, splat_context *context, splat_error *error);
+/* True if somebody names the number of steps, on the line or for a pipeline; else the photos set it. */
+bool splat_stage_names_steps(const splat_line *line);
 /* The options of a training on the line, before any plan. */
 void splat_stage_asked_options(const splat_line *line, splat_train_options *options);
 /* Takes from a preset (a strategy, a regularization) the options that neither the line nor others set. */

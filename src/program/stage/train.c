@@ -50,11 +50,9 @@ static bool is_of_others(const splat_line *line)
 
 static void tell_steps(const splat_training *t, const splat_line *line)
 {
-    splat_train_options usual, of_strategy;
-    splat_train_options_init(&usual);
+    splat_train_options of_strategy;
     splat_train_options_init_strategy(&of_strategy, t->train_options.strategy);
-    const bool is_named = splat_line_given(line, "iterations") || line->train->iterations != usual.iterations;
-    if (!is_named && !t->run_options.start_checkpoint &&
+    if (!splat_stage_names_steps(line) && !t->run_options.start_checkpoint &&
         t->train_options.iterations < of_strategy.iterations)
         splat_say(line->talk, "Few photos: %d instead of %d steps (`iterations` sets another number)",
                   t->train_options.iterations, of_strategy.iterations);
