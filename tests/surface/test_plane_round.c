@@ -185,8 +185,8 @@ static void an_apse_behind_arches_is_found(void **state)
     assert_true(apse >= 8 && apse < n);
 }
 
-/* A hundred rims on planes say alone where a cylinder between walls is; fewer do not, nor for another cylinder. Rims of
- * a segment count once, however often its places come. */
+/* A hundred rims on planes say alone where a cylinder between walls is; fewer do not, nor those that lie elsewhere, nor
+ * for another cylinder. Rims of a segment count once, however often its places come. */
 static void exact_rims_speak_alone(void **state)
 {
     (void)state;
@@ -197,7 +197,8 @@ static void exact_rims_speak_alone(void **state)
     uint32_t first_segment[2] = {0, 2};
     uint8_t is_taken[3] = {0};
     for (int n_settled = ENOUGH - 1; n_settled <= ENOUGH; n_settled++)
-        for (int is_touching = 0; is_touching <= 1; is_touching++) {
+        for (int kind = 0; kind < 4; kind++) {
+            const bool is_touching = kind & 1, is_elsewhere = kind & 2;
             plane_round_fitter f;
             passage p;
             for (int i = 0; i < N; i++) {
@@ -206,6 +207,7 @@ static void exact_rims_speak_alone(void **state)
                 memcpy(seeds[i].position, at.position, sizeof at.position);
                 seeds[i].position[0] += i < FAR_OFF ? 1 : 0;
                 seeds[i].is_settled = i % 2 && i / 2 < n_settled + FAR_OFF / 2;
+                seeds[i].position[0] += is_elsewhere && seeds[i].is_settled ? 0.1f : 0;
             }
             passage_make(&p, seeds, N);
             p.view.segments = segments;
@@ -222,7 +224,7 @@ static void exact_rims_speak_alone(void **state)
             plane_round_look_at_rims(&f);
             uint32_t n = 0;
             for (uint32_t i = 0; i < f.n_rims; i++) n += f.seeds[i]->is_settled;
-            const bool is_alone = is_touching && n_settled == ENOUGH;
+            const bool is_alone = is_touching && n_settled == ENOUGH && !is_elsewhere;
             assert_int_equal(n, n_settled);
             assert_int_equal(f.n_rims, is_alone ? n_settled : N - FAR_OFF);
             plane_round_fitter_free(&f);

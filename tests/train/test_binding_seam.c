@@ -98,6 +98,7 @@ static const splat_binding toy_binding = {
     .restored = bound_restored,
     .scratch_bytes = bound_scratch_bytes,
     .step = bound_step,
+    .file = "toy.txt",
     .save = bound_save,
 };
 

@@ -22,7 +22,7 @@
 #define LEAST_SIGMA 0.2     /* pixels: at least, as all views may share an error (a shadow next to an edge) */
 #define EDGE_CUT 5.0        /* sigmas: where their weight ends once pairs of planes are sure */
 #define EDGE_RUN 8.0        /* pixels of an edge that share their error */
-#define LEAST_WEIGHT 0.6    /* mean weight of the edges of two planes; outlines of what stands in front have less, and
+#define LEAST_WEIGHT 0.64   /* mean weight of the edges of two planes; outlines of what stands in front have less, and
                                a third of the edges of a wall may be those of the vault above it */
 #define SURE_PASS 3         /* from which on pairs with less are left out */
 #define ANCHOR_SIGMA 0.002  /* of the depth: of a plane's anchors, at least, as those of plain parts agree on a wrong

@@ -26,7 +26,7 @@
 #define SITES 400u          /* places whose shading fits a surface */
 #define RIMS 1000u          /* seeds of rims that do, */
 #define TOUCH_RIMS 8000u    /* or that tell one unknown */
-#define LEAST_SETTLED 100u  /* of them that planes tell: then these alone */
+#define LEAST_SETTLED 100u  /* of them that planes tell and that lie on it: then these alone */
 #define RIM_NEAR 0.25       /* of the depth: rims that are farther off say nothing */
 #define LEAST_RIGHT 0.12    /* part of the rims that lies on a surface worth a look */
 #define SIMPLEX_STEPS 160   /* of the descent to the least cost, and how often it begins */
@@ -171,7 +171,7 @@ void plane_round_look_at_rims(plane_round_fitter *f)
         return;
     }
     take_rims(f, true, TOUCH_RIMS);
-    if (f->n_rims < LEAST_SETTLED) take_rims(f, false, TOUCH_RIMS);
+    if (plane_round_rims(f) * f->n_rims < LEAST_SETTLED) take_rims(f, false, TOUCH_RIMS);
 }
 
 /* Residual of what the places have now, mean over the sites in levels. */
