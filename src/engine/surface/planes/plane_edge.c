@@ -89,17 +89,25 @@ static bool level_at(const splat_camera *c, const uint16_t *levels, float x, flo
     return true;
 }
 
-/* The levels of the channel that differs most across the edge, a pixel apart. False: outside. */
+/* Levels of a channel a pixel apart, up to `reach` on both sides of a place. False: outside. */
+static bool sample(const splat_camera *c, const uint16_t *channel, const float place[2], const float direction[2],
+                   int reach, float *levels)
+{
+    for (int t = -reach; t <= reach; t++)
+        if (!level_at(c, channel, place[0] + direction[0] * (float)t, place[1] + direction[1] * (float)t,
+                      &levels[t + reach]))
+            return false;
+    return true;
+}
+
+/* The levels of the channel that differs most across the edge. False: outside. */
 static bool take_levels(const splat_camera *c, const uint16_t *smooth, const float at[2], const float direction[2],
                         float levels[LEVELS])
 {
     const size_t n = splat_camera_pixels(c);
     float most = -1, own[LEVELS];
     for (size_t channel = 0; channel < 3; channel++) {
-        for (int t = -SIDE; t <= SIDE; t++)
-            if (!level_at(c, smooth + channel * n, at[0] + direction[0] * (float)t, at[1] + direction[1] * (float)t,
-                          &own[t + SIDE]))
-                return false;
+        if (!sample(c, smooth + channel * n, at, direction, SIDE, own)) return false;
         const float step = fabsf(own[LEVELS - RAMP] - own[RAMP - 1]);
         if (step > most) memcpy(levels, own, sizeof own);
         most = fmaxf(most, step);
@@ -179,14 +187,11 @@ static bool find_turn(const splat_camera *c, const uint16_t *smooth, const float
                       finding *found)
 {
     const size_t n = splat_camera_pixels(c);
-    float levels[PROFILE] = {0}, own;
-    for (int t = -FAR; t <= FAR; t++)
-        for (size_t channel = 0; channel < 3; channel++) {
-            if (!level_at(c, smooth + channel * n, place[0] + direction[0] * (float)t,
-                          place[1] + direction[1] * (float)t, &own))
-                return false;
-            levels[t + FAR] += own / 3;
-        }
+    float levels[PROFILE] = {0}, own[PROFILE];
+    for (size_t channel = 0; channel < 3; channel++) {
+        if (!sample(c, smooth + channel * n, place, direction, FAR, own)) return false;
+        for (size_t i = 0; i < PROFILE; i++) levels[i] += own[i] / 3;
+    }
     for (int k = 0; k <= 2 * TURN_REACH; k++) {
         const int t = k % 2 ? (k + 1) / 2 : -k / 2;
         if (!is_turn(levels, FAR + t, found)) continue;
