@@ -173,6 +173,7 @@ static void write_header(FILE *stream, const splat_cloud *cloud)
 static size_t fill_columns(const splat_cloud *cloud, int tensor, const float *values, size_t i, float *to)
 {
     const size_t n = splat_tensor_channels(tensor, cloud->sh_degree);
+    if (n == 0) return 0; /* sh_rest of degree 0 has no values, and no offset applies to NULL */
     values += n * i;
     if (tensor == SPLAT_TENSOR_sh_rest) { /* channel-major in the file, coefficient-major here */
         for (size_t c = 0; c < 3; c++)
