@@ -212,7 +212,8 @@ static splat_status serve_batch(splat_evaluator *e, const splat_views_order *o, 
     uint32_t storage[5];
     const uint32_t *indices;
     result own = {.status = SPLAT_OK};
-    prefetch_next(t, o, indices, splat_scene_view_set(t->scene, o->set, &indices, storage));
+    const size_t n = splat_scene_view_set(t->scene, o->set, &indices, storage);
+    prefetch_next(t, o, indices, n);
     SPLAT_TRY(measure_own(e, o, indices, &own, error));
     SPLAT_TRY(send_result(t, o, &own, NULL, error));
     for (int r = 0; r < o->n_views && o->at + (uint32_t)r < o->n_shown; r++)
