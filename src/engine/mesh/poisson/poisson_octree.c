@@ -1,6 +1,7 @@
 /* The octree of the Poisson reconstruction, built level by level from the top. */
 #include "mesh/poisson/poisson_octree.h"
 
+#include <math.h>
 #include <string.h>
 
 uint32_t poisson_neighbor(const poisson_octree *tree, int level, uint32_t cell, const int offset[3])
@@ -25,8 +26,8 @@ uint32_t poisson_step_down(const poisson_octree *tree, int level, uint32_t cell,
     uint32_t child = tree->level[level].child[cell];
     if (child == POISSON_NONE) return POISSON_NONE;
     for (int a = 0; a < 3; a++) {
-        uint32_t last = (2u << level) - 1, at = (uint32_t)(position[a] * (float)(2u << level));
-        child += ((at < last ? at : last) & 1) << a; /* 1 itself, on the cube's side, belongs to the last cell */
+        const uint32_t last = (2u << level) - 1, at = (uint32_t)(fmaxf(position[a], 0) * (float)(2u << level));
+        child += ((at < last ? at : last) & 1) << a; /* places on the cube's sides and beyond: of the cells there */
     }
     return child;
 }
