@@ -2,6 +2,7 @@
  * Pixels with texture on the same plane (a lawn next to a road) tell its tilt better: a street's road by 0.0002 radians
  * instead of 0.001. */
 #include "surface/planes/plane_anchors.h"
+#include "surface/planes/plane_shared_edges.h"
 
 #include "math/camera.h"
 #include "math/sight.h"
@@ -11,8 +12,6 @@
 
 #define MOST_OF_PLANE 2048 /* anchors; more tell no more */
 #define VIEW_PIXELS 10000   /* that are looked at in a view, about */
-#define SPOT_REACH 0.005   /* of the depth: a textured pixel lies on a plane; posters and kerbs are farther off */
-#define LEAST_COSINE 0.94  /* 20 degrees between the splat's normal and the plane's */
 #define GROUP 0.4          /* of the depth: the side of a group */
 #define MOST_GROUPS 32u    /* along an axis of a plane */
 
@@ -30,27 +29,6 @@ typedef struct collector {
     found *found; /* [maps->n] */
 } collector;
 
-/* The plane that a textured pixel lies on; SIZE_MAX: none. */
-static size_t plane_of_pixel(const collector *c, const splat_view_map *map, size_t pixel, const plane_anchor *at)
-{
-    double best = SPOT_REACH * (double)at->depth;
-    size_t plane = SIZE_MAX;
-    float normal[3];
-    splat_normal_decode(map->normal + 2 * pixel, normal);
-    for (size_t i = 0; i < c->n; i++) {
-        const plane_fit *fit = &c->planes[i].fit;
-        const double off = fabs(plane_distance(fit, at->position));
-        double cosine = 0;
-        for (int k = 0; k < 3; k++) cosine += fit->normal[k] * (double)normal[k];
-        if (!(off < best) || cosine < LEAST_COSINE || !plane_faces(&map->camera, fit) ||
-            !plane_is_inside(&c->planes[i], at->position))
-            continue;
-        best = off;
-        plane = i;
-    }
-    return plane;
-}
-
 static void take_pixels(const collector *c, size_t number, found *own)
 {
     const splat_view_map *map = &c->maps->views[number];
@@ -62,10 +40,8 @@ static void take_pixels(const collector *c, size_t number, found *own)
         for (int x = step / 2; x < width; x += step) {
             const size_t pixel = (size_t)y * (size_t)width + (size_t)x;
             plane_anchor anchor = {.depth = map->depth[pixel]};
-            if (!(anchor.depth > 0) || (c->views[number].labels[pixel] & PLANE_LABEL_SEGMENT)) continue;
-            splat_camera_unproject(camera, (float)x + 0.5f, (float)y + 0.5f, anchor.depth, anchor.position);
-            const size_t plane = plane_of_pixel(c, map, pixel, &anchor);
-            if (plane == SIZE_MAX) continue;
+            const int plane = plane_of_texture(map, &c->views[number], c->planes, c->n, pixel, anchor.position);
+            if (plane < 0) continue;
             anchor.plane = (uint32_t)plane;
             own->anchors[own->n++] = anchor;
         }

@@ -10,14 +10,13 @@
 #include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_rims.h"
+#include "surface/planes/plane_shared_edges.h"
 
 #include "math/camera.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_GAP 0.04f      /* of the depth, between both planes along the ray of an edge */
-#define LEAST_VIEWS 3u      /* that see two planes meet */
 #define EDGE_SIGMA 1.0      /* pixels: of the places of two planes' edges, at most, and before it is measured */
 #define LEAST_SIGMA 0.2     /* pixels: at least, as all views may share an error (a shadow next to an edge) */
 #define EDGE_CUT 5.0        /* sigmas: where their weight ends once pairs of planes are sure */
@@ -40,16 +39,8 @@
 #define DAMPING 1e-4        /* of each unknown: a plane turns about its only edge no more than it must */
 #define N_PASSES 8
 
-/* An edge at which two planes meet, a < b. */
-typedef struct crease {
-    const splat_camera *camera;
-    float x, y; /* in its picture, pixels */
-    uint16_t a, b;
-} crease;
-
 /* Two planes that meet, the lower number first. */
 typedef struct pair {
-    uint32_t n_views, last_view; /* that see it; + 1 */
     double n, weight;            /* edges, and the sum of their weights in the last pass */
     double distance, sigma;      /* the sum of weight times residual, and what the last pass tells; pixels */
     bool is_out, is_barred;      /* out: its edges are measured and do not count; barred: out in all passes */
@@ -67,7 +58,7 @@ typedef struct refiner {
     int threads;
     size_t n, size;    /* planes; unknowns: of each plane two tilts about its axes, radians, and a shift */
     double *matrix, *vector; /* [size][size], [size] */
-    crease *creases;   /* [n_creases] */
+    plane_shared_edge *creases; /* [n_creases] */
     size_t n_creases;
     pair *pairs;       /* [n][n] */
     plane_anchors anchors;
@@ -105,7 +96,7 @@ static void rows_of_place(const plane_fit *fit, const double place[3], double ro
 /* The line of two planes seen from c lies in the plane through c with the normal m = a s_b - b s_a, s: distances of c.
  * The residual is the distance of the edge from it in the picture. All edges within `cut` tell how sure the pair is;
  * those within `sigmas` of its deviation move it. */
-static void add_crease(refiner *r, const crease *edge, double cut, double sigmas)
+static void add_crease(refiner *r, const plane_shared_edge *edge, double cut, double sigmas)
 {
     const splat_camera *c = edge->camera;
     const size_t planes[2] = {edge->a, edge->b};
@@ -244,39 +235,6 @@ static void solve(refiner *r)
         for (size_t j = i + 1; j < n; j++) b[i] -= a[j * n + i] * b[j];
         b[i] = a[i * n + i] > 0 ? b[i] / a[i * n + i] : 0;
     }
-}
-
-/* True if two planes meet at an edge, and neither ends in front of the other. */
-static bool is_crease(const refiner *r, const splat_camera *c, const plane_view *view, const plane_edge *edge,
-                      crease *found)
-{
-    int a = plane_of_label(view, view->labels[edge->own]), b = plane_of_label(view, view->labels[edge->other]);
-    if (a < 0 || b < 0 || a == b) return false;
-    const plane_fit *one = &r->planes[a].fit, *other = &r->planes[b].fit;
-    if (plane_is_parallel(one->normal, other->normal)) return false;
-    float z = plane_depth_at(c, one, (double)edge->x, (double)edge->y);
-    float w = plane_depth_at(c, other, (double)edge->x, (double)edge->y);
-    if (!(z < INFINITY && w < INFINITY && fabsf(w - z) < MOST_GAP * z)) return false;
-    *found = (crease){c, edge->x, edge->y, (uint16_t)(a < b ? a : b), (uint16_t)(a < b ? b : a)};
-    return true;
-}
-
-/* Those of pairs of planes that some views see meet. */
-static void find_creases(refiner *r)
-{
-    size_t n = 0;
-    for (size_t v = 0; v < r->maps->n; v++)
-        for (uint32_t i = 0; i < r->views[v].n_edges; i++) {
-            crease *found = &r->creases[r->n_creases];
-            if (!is_crease(r, &r->maps->views[v].camera, &r->views[v], &r->views[v].edges[i], found)) continue;
-            pair *own = &r->pairs[(size_t)found->a * r->n + found->b];
-            own->n_views += own->last_view != v + 1;
-            own->last_view = (uint32_t)v + 1;
-            r->n_creases++;
-        }
-    for (size_t i = 0; i < r->n_creases; i++)
-        if (r->pairs[r->creases[i].a * r->n + r->creases[i].b].n_views >= LEAST_VIEWS) r->creases[n++] = r->creases[i];
-    r->n_creases = n;
 }
 
 static const double cuts[N_PASSES] = {10, 7, 5, 3.5, 2.5, 2.5, 2.5, 2.5}; /* pixels */
@@ -464,7 +422,6 @@ static void refine_loose(refiner *r, const plane_fit *fits)
 
 static void refine(refiner *r, plane_fit *fits, bool **doubted)
 {
-    find_creases(r);
     add_all_anchors(r, NULL);
     memcpy(r->sums + 2 * r->n, r->sums, r->n * sizeof *r->sums);
     for (size_t i = 0; i < r->n; i++) fits[i] = r->planes[i].fit;
@@ -477,8 +434,6 @@ splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view 
                                   int threads, splat_error *error)
 {
     refiner r = {.maps = maps, .views = views, .planes = planes, .threads = threads, .n = n, .size = 3 * n};
-    size_t n_edges = 0;
-    for (size_t v = 0; v < maps->n; v++) n_edges += views[v].n_edges;
     r.matrix = malloc((r.size * r.size + 1) * sizeof *r.matrix);
     r.vector = malloc((r.size + 1) * sizeof *r.vector);
     r.pairs = calloc(n * n + 1, sizeof *r.pairs);
@@ -486,11 +441,11 @@ splat_status plane_creases_refine(const splat_view_maps *maps, const plane_view 
     r.is_skew = calloc(n + 1, sizeof *r.is_skew);
     bool **doubted = malloc((n * n + n + 1) * sizeof *doubted);
     plane_fit *fits = malloc((n + 1) * sizeof *fits);
-    r.creases = malloc((n_edges + 1) * sizeof *r.creases);
+    const bool has_creases = plane_shared_edges_find(maps, views, planes, n, &r.creases, &r.n_creases);
     r.rims = plane_rims_make(maps, views, planes, n, threads);
     r.n_angles = malloc((n + 1) * sizeof *r.n_angles);
     r.rim_sums = malloc((n + 1) * sizeof *r.rim_sums);
-    bool is_made = r.matrix && r.vector && r.pairs && r.sums && r.is_skew && doubted && fits && r.creases && r.rims &&
+    bool is_made = r.matrix && r.vector && r.pairs && r.sums && r.is_skew && doubted && fits && has_creases && r.rims &&
                    r.rim_sums && r.n_angles;
     if (is_made) is_made = plane_anchors_make(maps, views, planes, n, threads, &r.anchors, error) == SPLAT_OK;
     if (is_made) refine(&r, fits, doubted);
