@@ -28,8 +28,8 @@
                                depth */
 #define MOST_UNITS 1000.0   /* independent places, at most, that the rims of a plane count for */
 #define RIMS_DENY 14.0      /* deviations squared by which rims deny a plane: a chance of 0.3 % with three unknowns */
-#define SHIFT_GROUPS 8.0    /* groups of anchors that tell how far off a plane is, as the errors of all have a part in
-                               common; all groups that there are tell its tilts */
+#define SHIFT_GROUPS 2.0    /* groups of anchors that tell how far off a plane is, as the errors of all have a part in
+                               common (window frames stand before a wall); all groups that there are tell its tilts */
 #define ANGLE_SIGMA 0.002   /* radians, of a right angle */
 #define ANGLE_CUT 0.02      /* radians: other angles are meant */
 #define ANGLE_PLACES 100    /* found on planes that have right angles */

@@ -1,5 +1,8 @@
-/* Edges at which two planes meet, and planes that texture lies on. */
+/* Plain segments have exact edges on both sides. Texture is no segment, but its depth is good: where it lies on a plane
+ * that is known, the edge of a plain segment next to it is shared with that plane. A house stands on a lawn. */
 #include "surface/planes/plane_shared_edges.h"
+
+#include "surface/planes/plane_edge.h"
 
 #include "math/camera.h"
 
@@ -9,6 +12,7 @@
 #define LEAST_VIEWS 3u      /* that see two planes meet */
 #define SPOT_REACH 0.005    /* of the depth: texture lies on a plane; posters and kerbs are farther off */
 #define LEAST_COSINE 0.94   /* 20 degrees between the splat's normal and the plane's */
+#define BEYOND 5            /* pixels from the edge, where the splat's depth is the other side's */
 
 /* Views that see two planes meet, and the last of them + 1. */
 typedef struct meeting {
@@ -49,6 +53,15 @@ int plane_of_texture(const splat_view_map *map, const plane_view *view, const pl
     return found;
 }
 
+/* The plane that a rim's segment shares the rim with, or -1: no texture, or on no plane. */
+static int plane_beyond(const finder *f, size_t view, const plane_rim *rim)
+{
+    const splat_view_map *map = &f->maps->views[view];
+    float position[3];
+    const long p = plane_rim_step(&map->camera, (int)rim->x, (int)rim->y, rim->out, BEYOND);
+    return p < 0 ? -1 : plane_of_texture(map, &f->views[view], f->planes, f->n, (size_t)p, position);
+}
+
 /* Adds an edge of a segment's pixel if planes `a` and `b` meet there, and neither ends in front of the other. */
 static void add(finder *f, size_t view, int a, int b, float x, float y)
 {
@@ -73,6 +86,11 @@ static void look(finder *f, size_t number)
         add(f, number, plane_of_label(view, view->labels[edge->own]), plane_of_label(view, view->labels[edge->other]),
             edge->x, edge->y);
     }
+    for (uint32_t i = 0; i < view->n_rims; i++) {
+        const plane_rim *rim = &view->rims[i];
+        const int own = plane_of_label(view, view->labels[rim->own]);
+        if (own >= 0) add(f, number, own, plane_beyond(f, number, rim), rim->x, rim->y);
+    }
 }
 
 bool plane_shared_edges_find(const splat_view_maps *maps, const plane_view *views, const plane_global *planes, size_t n,
@@ -80,7 +98,7 @@ bool plane_shared_edges_find(const splat_view_maps *maps, const plane_view *view
 {
     finder f = {.maps = maps, .views = views, .planes = planes, .n = n};
     size_t most = 0, n_left = 0;
-    for (size_t v = 0; v < maps->n; v++) most += views[v].n_edges;
+    for (size_t v = 0; v < maps->n; v++) most += views[v].n_edges + views[v].n_rims;
     f.found = malloc((most + 1) * sizeof *f.found);
     f.meetings = calloc(n * n + 1, sizeof *f.meetings);
     const bool ok = f.found && f.meetings;
