@@ -1,30 +1,14 @@
-/* Few views see a floor: a part of its pixels is known and the rest is not, though all lie on one plane. The
- * planes of known pixels of all views are found by random sample consensus (Fischler and Bolles, CACM 1981) over
- * squares of pixels. In each view they grow, square by square, over unknown pixels that lie near them. */
+/* Few views see a floor: a part of its pixels is known and the rest is not, though all lie on one plane. In each view
+ * the planes of known pixels grow, square by square, over unknown pixels that lie near them. */
 #include "surface/planes/plane_spread.h"
 
-#include "base/rng.h"
-#include "math/camera.h"
-#include "math/sight.h"
-#include "surface/planes/plane_fit.h"
 #include "surface/planes/plane_parts.h"
+#include "surface/planes/plane_patches.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
-#define SIDE 8               /* pixels of a square */
-#define LEAST_KNOWN 0.5      /* of its pixels: a square with so many known ones has a place */
-#define MOST_PATCHES 16384   /* that planes are drawn from; more squares are thinned */
-#define LEADERS 64u          /* patches that begin a plane, for each that is found */
 #define MOST_PLANES 64
-#define PASSES 5
-#define NEAR 0.005           /* of the depth: a place on a plane, in the end, */
-#define FIRST 3.0            /* and so many times that in the first pass */
-#define COSINE 0.94          /* 20 degrees: between normals of a patch and its plane */
-#define FLAT 0.005           /* of the depth: deviation of a patch from its own plane */
-#define LEAST_VIEWS 2u       /* in which a plane has */
-#define LEAST_PART 0.01      /* of the picture */
 #define MOST_OFF 0.025f      /* of the depth: an unknown pixel that may lie on a plane */
 #define LEAST_NEAR 0.5       /* of the unknown pixels of a square: so many do */
 #define ON 0.6               /* of the known ones of a square, so that it shows a plane */
@@ -32,33 +16,11 @@
 
 enum { NO_PLANE = -1, OTHER = -2 }; /* of a square: nothing known; known, and on no plane */
 
-/* A square of known pixels with those around it. */
-typedef struct patch {
-    float position[3];
-    double normal[3], depth;
-    uint32_t view, n; /* known pixels */
-    bool is_taken;
-} patch;
-
 typedef struct spreader {
     splat_view_maps *maps;
-    uint64_t seed;
-    int threads;
-    patch *patches;
-    size_t n_patches;
-    size_t step; /* of squares, so that patches do not exceed their number */
     plane_fit *planes; /* [MOST_PLANES] */
     size_t n_planes;
 } spreader;
-
-typedef struct grid {
-    int columns, rows;
-} grid;
-
-static grid grid_of(const splat_view_map *map)
-{
-    return (grid){(map->camera.width + SIDE - 1) / SIDE, (map->camera.height + SIDE - 1) / SIDE};
-}
 
 static bool is_known(const splat_view_map *map, size_t pixel)
 {
@@ -67,160 +29,9 @@ static bool is_known(const splat_view_map *map, size_t pixel)
                                      state == SPLAT_PIXEL_MATCHED);
 }
 
-/* Loops over the pixels of a square. */
-#define FOR_PIXELS(map, column, row, pixel)                                                                            \
-    for (int y_ = (row) * SIDE; y_ < ((row) + 1) * SIDE && y_ < (map)->camera.height; y_++)                            \
-        for (size_t pixel = (size_t)y_ * (size_t)(map)->camera.width + (size_t)(column) * SIDE,                        \
-                    end_ = (size_t)y_ * (size_t)(map)->camera.width +                                                  \
-                           (size_t)((column) * SIDE + SIDE < (map)->camera.width ? (column) * SIDE + SIDE              \
-                                                                                 : (map)->camera.width);               \
-             pixel < end_; pixel++)
-
-/* ---------------------------------------------------------------- patches */
-
-/* The patch of a square; false if too little is known there, or it is not flat. */
-static bool patch_of(const splat_view_map *map, uint32_t view, int column, int row, patch *p)
+static bool is_known_in(const void *maps, size_t view, size_t pixel)
 {
-    const grid g = grid_of(map);
-    plane_moments all = {0}, own = {0};
-    plane_fit fit, middle;
-    uint32_t n = 0;
-    for (int j = row - 1; j <= row + 1; j++)
-        for (int i = column - 1; i <= column + 1; i++) {
-            if (i < 0 || j < 0 || i >= g.columns || j >= g.rows) continue;
-            FOR_PIXELS(map, i, j, pixel)
-            {
-                float place[3];
-                if (!is_known(map, pixel)) continue;
-                splat_view_map_place(map, pixel, place);
-                plane_moments_add(&all, place, 1);
-                if (i != column || j != row) continue;
-                plane_moments_add(&own, place, 1);
-                n++;
-            }
-        }
-    if (n < LEAST_KNOWN * SIDE * SIDE || !plane_fit_make(&own, &middle) || !plane_fit_make(&all, &fit)) return false;
-    double depth = 0;
-    for (int k = 0; k < 3; k++)
-        depth += (double)map->camera.rotation[6 + k] * (fit.centroid[k] - (double)map->camera.center[k]);
-    if (!(depth > 0) || !(fit.sigma[2] < FLAT * depth)) return false;
-    if (plane_distance(&fit, map->camera.center) < 0) plane_turn(&fit);
-    *p = (patch){.depth = depth, .view = view, .n = n};
-    for (int k = 0; k < 3; k++) {
-        p->position[k] = (float)middle.centroid[k];
-        p->normal[k] = fit.normal[k];
-    }
-    return true;
-}
-
-static splat_status collect(spreader *s, splat_error *error)
-{
-    size_t n_squares = 0, *first = malloc((s->maps->n + 1) * sizeof *first);
-    for (size_t v = 0; first && v < s->maps->n; v++) {
-        const grid g = grid_of(&s->maps->views[v]);
-        first[v] = n_squares;
-        n_squares += (size_t)g.columns * (size_t)g.rows;
-    }
-    s->step = n_squares / MOST_PATCHES + 1;
-    const size_t n = n_squares / s->step + 1;
-    s->patches = calloc(n, sizeof *s->patches);
-    if (!first || !s->patches) {
-        free(first);
-        return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu squares of pixels", n);
-    }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
-    for (size_t v = 0; v < s->maps->n; v++) {
-        const grid g = grid_of(&s->maps->views[v]);
-        const size_t end = first[v] + (size_t)g.columns * (size_t)g.rows;
-        for (size_t at = (first[v] + s->step - 1) / s->step * s->step; at < end; at += s->step) {
-            const int square = (int)(at - first[v]);
-            patch *p = &s->patches[at / s->step];
-            if (!patch_of(&s->maps->views[v], (uint32_t)v, square % g.columns, square / g.columns, p)) p->n = 0;
-        }
-    }
-    for (size_t i = 0; i < n; i++)
-        if (s->patches[i].n) s->patches[s->n_patches++] = s->patches[i];
-    free(first);
-    return SPLAT_OK;
-}
-
-/* ---------------------------------------------------------------- planes */
-
-/* True if a patch lies within so many times NEAR of a plane. */
-static bool is_on(const patch *p, const plane_fit *fit, double times)
-{
-    return fabs(plane_distance(fit, p->position)) < times * NEAR * p->depth &&
-           fit->normal[0] * p->normal[0] + fit->normal[1] * p->normal[1] + fit->normal[2] * p->normal[2] > COSINE;
-}
-
-/* Grows the plane of a patch over all others that lie on it; returns their pixels. */
-static uint64_t grow(const spreader *s, const patch *leader, plane_fit *fit)
-{
-    uint64_t n = 0;
-    memset(fit, 0, sizeof *fit);
-    for (int k = 0; k < 3; k++) {
-        fit->normal[k] = leader->normal[k];
-        fit->offset += leader->normal[k] * (double)leader->position[k];
-    }
-    for (int pass = 0; pass <= PASSES; pass++) {
-        const double times = pass < PASSES ? FIRST + (1 - FIRST) * pass / (PASSES - 1) : 1;
-        plane_moments m = {0};
-        plane_fit next;
-        n = 0;
-        for (size_t i = 0; i < s->n_patches; i++) {
-            const patch *p = &s->patches[i];
-            if (p->is_taken || !is_on(p, fit, times)) continue;
-            plane_moments_add(&m, p->position, p->n);
-            n += p->n;
-        }
-        if (pass == PASSES) break;
-        if (!plane_fit_make(&m, &next)) return 0;
-        if (next.normal[0] * fit->normal[0] + next.normal[1] * fit->normal[1] + next.normal[2] * fit->normal[2] < 0)
-            plane_turn(&next);
-        *fit = next;
-    }
-    return n;
-}
-
-/* True if enough views show the plane in a good part of their picture. */
-static bool is_seen(const spreader *s, const plane_fit *fit)
-{
-    uint32_t n_views = 0;
-    uint64_t n = 0;
-    for (size_t i = 0; i < s->n_patches && n_views < LEAST_VIEWS; i++) { /* in the order of views */
-        const patch *p = &s->patches[i];
-        if (i == 0 || p->view != s->patches[i - 1].view) n = 0;
-        if (!is_on(p, fit, 1)) continue;
-        const double least = LEAST_PART * (double)splat_camera_pixels(&s->maps->views[p->view].camera);
-        const bool was = (double)n * (double)s->step >= least;
-        n += p->n;
-        n_views += !was && (double)n * (double)s->step >= least;
-    }
-    return n_views >= LEAST_VIEWS;
-}
-
-/* The plane of one of LEADERS patches that most pixels lie on; false: none that enough views show. */
-static bool find_plane(spreader *s, uint32_t round, plane_fit *best)
-{
-    plane_fit fits[LEADERS];
-    uint64_t counts[LEADERS], most = 0;
-    size_t chosen = LEADERS;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
-    for (uint32_t k = 0; k < LEADERS; k++) {
-        const splat_random4 r = splat_random(s->seed, SPLAT_STREAM_PLANES, 0x30000u + round, k);
-        const patch *leader = &s->patches[r.x[0] % s->n_patches];
-        counts[k] = leader->is_taken ? 0 : grow(s, leader, &fits[k]);
-    }
-    for (uint32_t k = 0; k < LEADERS; k++)
-        if (counts[k] > most && is_seen(s, &fits[k])) {
-            most = counts[k];
-            chosen = k;
-        }
-    if (chosen == LEADERS) return false;
-    *best = fits[chosen];
-    for (size_t i = 0; i < s->n_patches; i++)
-        if (is_on(&s->patches[i], best, 1)) s->patches[i].is_taken = true;
-    return true;
+    return is_known(&((const splat_view_maps *)maps)->views[view], pixel);
 }
 
 /* ---------------------------------------------------------------- squares of a view */
@@ -240,18 +51,18 @@ static bool is_unknown(const splat_view_map *map, size_t pixel)
 
 static bool is_near(const splat_view_map *map, const plane_fit *fit, size_t pixel)
 {
-    return fabsf(off(map, fit, pixel)) < (float)NEAR;
+    return fabsf(off(map, fit, pixel)) < (float)PLANE_PATCH_NEAR;
 }
 
 /* The plane that the known pixels of a square show. Most planes are off three of them, and no more are asked then. */
 static int32_t plane_of_known(const spreader *s, const splat_view_map *map, int column, int row)
 {
-    size_t known[SIDE * SIDE];
+    size_t known[PLANE_PATCH_SIDE * PLANE_PATCH_SIDE];
     uint32_t n = 0, most = 0;
     int32_t best = OTHER;
-    FOR_PIXELS(map, column, row, pixel)
+    PLANE_SQUARE_PIXELS(map, column, row, pixel)
         if (is_known(map, pixel)) known[n++] = pixel;
-    if (n < LEAST_KNOWN * SIDE * SIDE / 2) return NO_PLANE;
+    if (n < PLANE_PATCH_KNOWN * PLANE_PATCH_SIDE * PLANE_PATCH_SIDE / 2) return NO_PLANE;
     for (size_t i = 0; i < s->n_planes; i++) {
         const plane_fit *fit = &s->planes[i];
         uint32_t n_on = 0;
@@ -268,7 +79,7 @@ static int32_t plane_of_known(const spreader *s, const splat_view_map *map, int 
 static bool has_texture(const splat_view_map *map, int column, int row)
 {
     double n = 0, sum = 0, square = 0;
-    FOR_PIXELS(map, column, row, pixel)
+    PLANE_SQUARE_PIXELS(map, column, row, pixel)
     {
         const uint8_t *c = map->rgb + 3 * pixel;
         const double level = 0.3 * c[0] + 0.6 * c[1] + 0.1 * c[2];
@@ -289,7 +100,7 @@ static bool may_take(const splat_view_map *map, const plane_fit *fit, size_t pix
 static bool may_lie(const splat_view_map *map, const plane_fit *fit, int column, int row)
 {
     uint32_t n = 0, n_near = 0;
-    FOR_PIXELS(map, column, row, pixel)
+    PLANE_SQUARE_PIXELS(map, column, row, pixel)
     {
         if (!is_unknown(map, pixel)) continue;
         n++;
@@ -301,7 +112,7 @@ static bool may_lie(const splat_view_map *map, const plane_fit *fit, int column,
 static uint64_t set_square(splat_view_map *map, const plane_fit *fit, int column, int row)
 {
     uint64_t n = 0;
-    FOR_PIXELS(map, column, row, pixel)
+    PLANE_SQUARE_PIXELS(map, column, row, pixel)
     {
         const float z = plane_depth(&map->camera, fit, pixel);
         if (!is_unknown(map, pixel) || !(z < INFINITY) || !may_take(map, fit, pixel)) continue;
@@ -316,7 +127,7 @@ static uint64_t set_square(splat_view_map *map, const plane_fit *fit, int column
 static bool spread_view(spreader *s, size_t number, uint64_t *n_set)
 {
     splat_view_map *map = &s->maps->views[number];
-    const grid g = grid_of(map);
+    const plane_squares g = plane_squares_of(map);
     const int n = g.columns * g.rows;
     int32_t *planes = malloc(((size_t)n + 1) * sizeof *planes);
     int *queue = malloc(((size_t)n + 1) * sizeof *queue), head = 0, tail = 0;
@@ -351,15 +162,16 @@ splat_status plane_spread(splat_view_maps *maps, uint64_t seed, int threads, uin
                           splat_error *error)
 {
     plane_fit planes[MOST_PLANES];
-    spreader s = {.maps = maps, .seed = seed, .threads = threads, .planes = planes};
+    spreader s = {.maps = maps, .planes = planes};
+    plane_patches patches = {.maps = maps, .seed = seed, .threads = threads, .is_known = is_known_in, .user = maps};
     bool is_short = false;
     uint64_t n_set = 0;
     *n_pixels = 0;
-    splat_status status = collect(&s, error);
-    while (status == SPLAT_OK && s.n_patches && s.n_planes < MOST_PLANES &&
-           find_plane(&s, (uint32_t)s.n_planes, &planes[s.n_planes]))
+    splat_status status = plane_patches_make(&patches, error);
+    while (status == SPLAT_OK && patches.n && s.n_planes < MOST_PLANES &&
+           plane_patches_next(&patches, (uint32_t)s.n_planes, &planes[s.n_planes]))
         s.n_planes++;
-    free(s.patches);
+    plane_patches_free(&patches);
     if (status != SPLAT_OK) return status;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(threads) reduction(+ : n_set) reduction(|| : is_short)
     for (size_t v = 0; v < maps->n; v++) {
