@@ -26,6 +26,7 @@
 #include "surface/planes/plane_settle_seeds.h"
 #include "surface/planes/plane_shade.h"
 #include "surface/planes/plane_sheets.h"
+#include "surface/planes/plane_textured.h"
 #include "surface/planes/plane_votes.h"
 
 #include <stdlib.h>
@@ -370,6 +371,14 @@ static splat_status confirm(finder *f, splat_error *error)
     return settle_all(f, &share, error);
 }
 
+/* Moves the planes to where the photos have their edges. Planes of texture have a part in that alone. */
+static splat_status refine(finder *f, splat_error *error)
+{
+    size_t n = f->n_planes;
+    SPLAT_TRY(plane_textured_add(f->maps, f->views, f->options->seed, f->threads, f->planes, &n, error));
+    return plane_creases_refine(f->maps, f->views, f->planes, n, f->threads, error);
+}
+
 static splat_status find(finder *f, splat_error *error)
 {
     double share = 0, before;
@@ -385,7 +394,7 @@ static splat_status find(finder *f, splat_error *error)
     }
     SPLAT_TRY(confirm(f, error));
     SPLAT_TRY(plane_sheets_remove(f->maps, f->views, f->planes, &f->n_planes, f->options->seed, f->threads, error));
-    SPLAT_TRY(plane_creases_refine(f->maps, f->views, f->planes, f->n_planes, f->threads, error));
+    SPLAT_TRY(refine(f, error));
     SPLAT_TRY(choose_all(f, error));
     SPLAT_TRY(look_for_rounds(f, error));
     return for_views(f, write, error);
