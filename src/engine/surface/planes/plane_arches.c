@@ -195,7 +195,8 @@ static void make_plane(const arch_points *points, const cut *c, plane_global *pl
 {
     plane_moments moments = {0};
     plane_fit *fit = &plane->fit;
-    *plane = (plane_global){.low = {INFINITY, INFINITY}, .high = {-INFINITY, -INFINITY}};
+    *plane = (plane_global){.residual = 0};
+    plane_rectangle_clear(plane);
     for (uint32_t i = 0; i < points->n; i++)
         if (is_on(c, &points->all[i])) plane_moments_add(&moments, points->all[i].position, 1);
     if (!plane_fit_make(&moments, fit)) return;
@@ -208,11 +209,7 @@ static void make_plane(const arch_points *points, const cut *c, plane_global *pl
         if (!is_on(c, p)) continue;
         plane->residual += fabs(along(c->round, p) - c->at);
         n++;
-        for (int a = 0; a < 2; a++) {
-            const double u = plane_along_axis(fit, a, p->position, 0);
-            plane->low[a] = fmin(plane->low[a], u);
-            plane->high[a] = fmax(plane->high[a], u);
-        }
+        plane_rectangle_add(plane, p->position);
     }
     plane->residual /= fmax(n, 1);
 }

@@ -108,11 +108,7 @@ static uint32_t support_of(const merger *m, const plane_hypothesis *h, plane_glo
         if (!(d < tolerance_of(&plane->fit, reach, SUPPORT))) continue;
         n++;
         *sum += d;
-        for (int a = 0; a < 2; a++) {
-            const double u = plane_along_axis(&plane->fit, a, seed->position, 0);
-            plane->low[a] = fmin(plane->low[a], u);
-            plane->high[a] = fmax(plane->high[a], u);
-        }
+        plane_rectangle_add(plane, seed->position);
     }
     return n;
 }
@@ -162,10 +158,7 @@ static bool is_supported(merger *m, const plane_hypothesis *leader, plane_global
     uint64_t n = 0;
     memset(m->sees, 0, m->maps->n);
     plane->n_views = 0;
-    for (int a = 0; a < 2; a++) {
-        plane->low[a] = INFINITY;
-        plane->high[a] = -INFINITY;
-    }
+    plane_rectangle_clear(plane);
     for (uint32_t i = 0; i < m->n_members; i++) {
         const plane_hypothesis *h = m->all[m->members[i]];
         uint32_t n_own = support_of(m, h, plane, &sum);

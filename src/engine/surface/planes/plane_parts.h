@@ -163,6 +163,25 @@ struct plane_global {
     size_t first_cell;      /* among the cells of all planes */
 };
 
+/* Empties the rectangle of a plane's places. */
+static inline void plane_rectangle_clear(plane_global *plane)
+{
+    for (int a = 0; a < 2; a++) {
+        plane->low[a] = INFINITY;
+        plane->high[a] = -INFINITY;
+    }
+}
+
+/* Extends the rectangle to a place. The plane's fit is final. */
+static inline void plane_rectangle_add(plane_global *plane, const float position[3])
+{
+    for (int a = 0; a < 2; a++) {
+        const double u = plane_along_axis(&plane->fit, a, position, 0);
+        plane->low[a] = fmin(plane->low[a], u);
+        plane->high[a] = fmax(plane->high[a], u);
+    }
+}
+
 /* True if a place lies in the rectangle of a plane's seeds. */
 static inline bool plane_is_inside(const plane_global *plane, const float position[3])
 {

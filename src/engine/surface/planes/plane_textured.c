@@ -27,10 +27,7 @@ static double measure(const plane_patches *patches, plane_global *plane)
     double sum = 0;
     size_t n = 0, last = SIZE_MAX;
     plane->n_views = 0;
-    for (int a = 0; a < 2; a++) {
-        plane->low[a] = INFINITY;
-        plane->high[a] = -INFINITY;
-    }
+    plane_rectangle_clear(plane);
     for (size_t i = 0; i < patches->n; i++) { /* in the order of views */
         const plane_patch *p = &patches->patches[i];
         if (!plane_patch_is_on(p, &plane->fit, 1)) continue;
@@ -38,11 +35,7 @@ static double measure(const plane_patches *patches, plane_global *plane)
         n++;
         plane->n_views += p->view != last;
         last = p->view;
-        for (int a = 0; a < 2; a++) {
-            const double u = plane_along_axis(&plane->fit, a, p->position, 0);
-            plane->low[a] = fmin(plane->low[a], u);
-            plane->high[a] = fmax(plane->high[a], u);
-        }
+        plane_rectangle_add(plane, p->position);
     }
     return n ? sum / (double)n : 0;
 }
