@@ -28,9 +28,9 @@ plane_squares plane_squares_of(const splat_view_map *map)
 /* ---------------------------------------------------------------- patches */
 
 /* The patch of a square; false if too little is known there, or it is not flat. */
-static bool patch_of(const plane_patches *s, uint32_t view, int column, int row, plane_patch *p)
+static bool patch_of(const plane_patches *patches, uint32_t view, int column, int row, plane_patch *p)
 {
-    const splat_view_map *map = &s->maps->views[view];
+    const splat_view_map *map = &patches->maps->views[view];
     const plane_squares g = plane_squares_of(map);
     plane_moments all = {0}, own = {0};
     plane_fit fit, middle;
@@ -41,7 +41,7 @@ static bool patch_of(const plane_patches *s, uint32_t view, int column, int row,
             PLANE_SQUARE_PIXELS(map, i, j, pixel)
             {
                 float place[3];
-                if (!s->is_known(s->user, view, pixel)) continue;
+                if (!patches->is_known(patches->user, view, pixel)) continue;
                 splat_view_map_place(map, pixel, place);
                 plane_moments_add(&all, place, 1);
                 if (i != column || j != row) continue;
@@ -64,34 +64,34 @@ static bool patch_of(const plane_patches *s, uint32_t view, int column, int row,
     return true;
 }
 
-splat_status plane_patches_make(plane_patches *s, splat_error *error)
+splat_status plane_patches_make(plane_patches *patches, splat_error *error)
 {
-    size_t n_squares = 0, *first = malloc((s->maps->n + 1) * sizeof *first);
-    for (size_t v = 0; first && v < s->maps->n; v++) {
-        const plane_squares g = plane_squares_of(&s->maps->views[v]);
+    size_t n_squares = 0, *first = malloc((patches->maps->n + 1) * sizeof *first);
+    for (size_t v = 0; first && v < patches->maps->n; v++) {
+        const plane_squares g = plane_squares_of(&patches->maps->views[v]);
         first[v] = n_squares;
         n_squares += (size_t)g.columns * (size_t)g.rows;
     }
-    s->step = n_squares / MOST_PATCHES + 1;
-    const size_t n = n_squares / s->step + 1;
-    s->patches = calloc(n, sizeof *s->patches);
-    if (!first || !s->patches) {
+    const size_t step = n_squares / MOST_PATCHES + 1, n = n_squares / step + 1;
+    patches->step = step;
+    patches->patches = calloc(n, sizeof *patches->patches);
+    if (!first || !patches->patches) {
         free(first);
         return splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for %zu squares of pixels", n);
     }
-#pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
-    for (size_t v = 0; v < s->maps->n; v++) {
-        const plane_squares g = plane_squares_of(&s->maps->views[v]);
+#pragma omp parallel for schedule(dynamic, 1) num_threads(patches->threads)
+    for (size_t v = 0; v < patches->maps->n; v++) {
+        const plane_squares g = plane_squares_of(&patches->maps->views[v]);
         const size_t end = first[v] + (size_t)g.columns * (size_t)g.rows;
-        for (size_t at = (first[v] + s->step - 1) / s->step * s->step; at < end; at += s->step) {
+        for (size_t at = (first[v] + step - 1) / step * step; at < end; at += step) {
             const int square = (int)(at - first[v]);
-            plane_patch *p = &s->patches[at / s->step];
-            if (!patch_of(s, (uint32_t)v, square % g.columns, square / g.columns, p)) p->n = 0;
+            plane_patch *p = &patches->patches[at / step];
+            if (!patch_of(patches, (uint32_t)v, square % g.columns, square / g.columns, p)) p->n = 0;
         }
     }
-    s->n = 0;
+    patches->n = 0;
     for (size_t i = 0; i < n; i++)
-        if (s->patches[i].n) s->patches[s->n++] = s->patches[i];
+        if (patches->patches[i].n) patches->patches[patches->n++] = patches->patches[i];
     free(first);
     return SPLAT_OK;
 }
@@ -105,7 +105,7 @@ bool plane_patch_is_on(const plane_patch *p, const plane_fit *fit, double times)
 }
 
 /* Grows the plane of a patch over all others that lie on it; returns their pixels. */
-static uint64_t grow(const plane_patches *s, const plane_patch *leader, plane_fit *fit)
+static uint64_t grow(const plane_patches *patches, const plane_patch *leader, plane_fit *fit)
 {
     uint64_t n = 0;
     memset(fit, 0, sizeof *fit);
@@ -118,8 +118,8 @@ static uint64_t grow(const plane_patches *s, const plane_patch *leader, plane_fi
         plane_moments m = {0};
         plane_fit next;
         n = 0;
-        for (size_t i = 0; i < s->n; i++) {
-            const plane_patch *p = &s->patches[i];
+        for (size_t i = 0; i < patches->n; i++) {
+            const plane_patch *p = &patches->patches[i];
             if (p->is_taken || !plane_patch_is_on(p, fit, times)) continue;
             plane_moments_add(&m, p->position, p->n);
             n += p->n;
@@ -134,48 +134,49 @@ static uint64_t grow(const plane_patches *s, const plane_patch *leader, plane_fi
 }
 
 /* True if enough views show the plane in a good part of their picture. */
-static bool is_seen(const plane_patches *s, const plane_fit *fit)
+static bool is_seen(const plane_patches *patches, const plane_fit *fit)
 {
     uint32_t n_views = 0;
     uint64_t n = 0;
-    for (size_t i = 0; i < s->n && n_views < LEAST_VIEWS; i++) { /* in the order of views */
-        const plane_patch *p = &s->patches[i];
-        if (i == 0 || p->view != s->patches[i - 1].view) n = 0;
+    for (size_t i = 0; i < patches->n && n_views < LEAST_VIEWS; i++) { /* in the order of views */
+        const plane_patch *p = &patches->patches[i];
+        if (i == 0 || p->view != patches->patches[i - 1].view) n = 0;
         if (!plane_patch_is_on(p, fit, 1)) continue;
-        const double least = LEAST_PART * (double)splat_camera_pixels(&s->maps->views[p->view].camera);
-        const bool was = (double)n * (double)s->step >= least;
+        const double least = LEAST_PART * (double)splat_camera_pixels(&patches->maps->views[p->view].camera);
+        const bool was = (double)n * (double)patches->step >= least;
         n += p->n;
-        n_views += !was && (double)n * (double)s->step >= least;
+        n_views += !was && (double)n * (double)patches->step >= least;
     }
     return n_views >= LEAST_VIEWS;
 }
 
-bool plane_patches_next(plane_patches *s, uint32_t round, plane_fit *best)
+bool plane_patches_next(plane_patches *patches, uint32_t round, plane_fit *best)
 {
     plane_fit fits[LEADERS];
     uint64_t counts[LEADERS], most = 0;
     size_t chosen = LEADERS;
-#pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
+    if (!patches->n) return false;
+#pragma omp parallel for schedule(dynamic, 1) num_threads(patches->threads)
     for (uint32_t k = 0; k < LEADERS; k++) {
-        const splat_random4 r = splat_random(s->seed, SPLAT_STREAM_PLANES, 0x30000u + round, k);
-        const plane_patch *leader = &s->patches[r.x[0] % s->n];
-        counts[k] = leader->is_taken ? 0 : grow(s, leader, &fits[k]);
+        const splat_random4 r = splat_random(patches->seed, SPLAT_STREAM_PLANES, 0x30000u + round, k);
+        const plane_patch *leader = &patches->patches[r.x[0] % patches->n];
+        counts[k] = leader->is_taken ? 0 : grow(patches, leader, &fits[k]);
     }
     for (uint32_t k = 0; k < LEADERS; k++)
-        if (counts[k] > most && is_seen(s, &fits[k])) {
+        if (counts[k] > most && is_seen(patches, &fits[k])) {
             most = counts[k];
             chosen = k;
         }
     if (chosen == LEADERS) return false;
     *best = fits[chosen];
-    for (size_t i = 0; i < s->n; i++)
-        if (plane_patch_is_on(&s->patches[i], best, 1)) s->patches[i].is_taken = true;
+    for (size_t i = 0; i < patches->n; i++)
+        if (plane_patch_is_on(&patches->patches[i], best, 1)) patches->patches[i].is_taken = true;
     return true;
 }
 
-void plane_patches_free(plane_patches *p)
+void plane_patches_free(plane_patches *patches)
 {
-    free(p->patches);
-    p->patches = NULL;
-    p->n = 0;
+    free(patches->patches);
+    patches->patches = NULL;
+    patches->n = 0;
 }

@@ -51,11 +51,11 @@ typedef struct plane_patches {
 
 /* Collects the flat patches of all views; the fields before `patches` are given. The caller frees them, also on
  * failure. Errors: MEMORY. */
-splat_status plane_patches_make(plane_patches *p, splat_error *error);
-void plane_patches_free(plane_patches *p);
+splat_status plane_patches_make(plane_patches *patches, splat_error *error);
+void plane_patches_free(plane_patches *patches);
 /* Finds the plane that most pixels of patches lie on that are not taken, of so many drawn ones, and takes its patches.
  * False: none that enough views show. round: the how many-th call. Does not depend on threads. */
-bool plane_patches_next(plane_patches *p, uint32_t round, plane_fit *best);
+bool plane_patches_next(plane_patches *patches, uint32_t round, plane_fit *best);
 /* True if a patch lies within so many times PLANE_PATCH_NEAR of a plane, and has its normal. */
 bool plane_patch_is_on(const plane_patch *patch, const plane_fit *fit, double times);
 

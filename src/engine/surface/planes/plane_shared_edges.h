@@ -16,10 +16,9 @@ typedef struct plane_shared_edge {
 int plane_of_texture(const splat_view_map *map, const plane_view *view, const plane_global *planes, size_t n,
                      size_t pixel, float position[3]);
 
-/* Finds the edges between plain segments of two planes, and those between a plain segment and texture on another plane
- * (the foot of a wall on a lawn), of all pairs that three views or more see meet, view by view. Both planes lie within
- * 4 % of the depth there, and 15 degrees or more apart. planes: [n]. The caller frees *edges. False: memory is
- * exhausted. */
+/* Finds the edges between plain segments of two planes, and the edges between a plain segment and texture on another
+ * plane (the foot of a wall on a lawn). Both planes lie within 4 % of the depth there, 15 degrees or more apart, and
+ * three views or more see them meet. View by view. planes: [n]. The caller frees *edges. False: memory is exhausted. */
 bool plane_shared_edges_find(const splat_view_maps *maps, const plane_view *views, const plane_global *planes, size_t n,
                              plane_shared_edge **edges, size_t *n_edges);
 

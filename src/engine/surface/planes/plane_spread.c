@@ -168,7 +168,7 @@ splat_status plane_spread(splat_view_maps *maps, uint64_t seed, int threads, uin
     uint64_t n_set = 0;
     *n_pixels = 0;
     splat_status status = plane_patches_make(&patches, error);
-    while (status == SPLAT_OK && patches.n && s.n_planes < MOST_PLANES &&
+    while (status == SPLAT_OK && s.n_planes < MOST_PLANES &&
            plane_patches_next(&patches, (uint32_t)s.n_planes, &planes[s.n_planes]))
         s.n_planes++;
     plane_patches_free(&patches);

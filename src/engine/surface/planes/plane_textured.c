@@ -58,7 +58,7 @@ splat_status plane_textured_add(const splat_view_maps *maps, const plane_view *v
     const pictures own = {maps, views};
     plane_patches patches = {.maps = maps, .seed = seed, .threads = threads, .is_known = is_textured, .user = &own};
     splat_status status = plane_patches_make(&patches, error);
-    for (uint32_t k = 0; status == SPLAT_OK && patches.n && k < MOST_PLANES && *n < PLANE_MAX_PLANES; k++) {
+    for (uint32_t k = 0; status == SPLAT_OK && k < MOST_PLANES && *n < PLANE_MAX_PLANES; k++) {
         plane_global *plane = &planes[*n];
         *plane = (plane_global){.residual = 0};
         if (!plane_patches_next(&patches, k, &plane->fit)) break;

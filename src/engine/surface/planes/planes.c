@@ -375,6 +375,7 @@ static splat_status confirm(finder *f, splat_error *error)
 static splat_status refine(finder *f, splat_error *error)
 {
     size_t n = f->n_planes;
+    if (!n) return SPLAT_OK;
     SPLAT_TRY(plane_textured_add(f->maps, f->views, f->options->seed, f->threads, f->planes, &n, error));
     return plane_creases_refine(f->maps, f->views, f->planes, n, f->threads, error);
 }
