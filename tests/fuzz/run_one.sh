@@ -18,7 +18,7 @@ set -- "$build/corpus/$name" "$build/seeds/$name"
 SPLATSMITH_FUZZ_SCENE=$build/seeds/scene
 SPLATSMITH_FUZZ_PHOTO=$(find "$build/seeds/scene/images" -type f | head -n 1)
 export SPLATSMITH_FUZZ_SCENE SPLATSMITH_FUZZ_PHOTO
-export OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+export OMP_NUM_THREADS=1 ASAN_OPTIONS=detect_leaks=1:intercept_tls_get_addr=0 UBSAN_OPTIONS=print_stacktrace=1
 # No error that the fuzzer itself prints is lost by closing the outputs of what it runs.
 if "$build/fuzz/$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -close_fd_mask=3 \
     -artifact_prefix="$build/failures/$name-" -print_final_stats=1 "$@" >log 2>&1; then
