@@ -106,7 +106,7 @@ static splat_status analyse(finder *f, size_t number, plane_work *work, splat_er
     SPLAT_TRY(f->options->photo(f->options->photo_user, number, work->rgb, error));
     SPLAT_TRY(plane_shade_make(&map->camera, work->rgb, view, error));
     const splat_sky *sky = f->options->sky;
-    SPLAT_TRY(plane_segments_make(&map->camera, sky ? &sky->masks[number] : NULL, work, view, &edge, error));
+    SPLAT_TRY(plane_segments_make(&map->camera, sky ? &sky->masks[map->number] : NULL, work, view, &edge, error));
     SPLAT_TRY(plane_shade_hide(map, view, error));
     SPLAT_TRY(plane_seeds_make(map, work, edge, view, error));
     return plane_hypotheses_make(f->maps, view, (uint32_t)number, f->options->seed, error);

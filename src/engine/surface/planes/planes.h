@@ -16,7 +16,7 @@ typedef struct splat_planes_options {
     uint64_t seed;
     splat_planes_photo photo;
     void *photo_user;
-    const splat_sky *sky; /* its pixels are no part of a plain region; masks in the order of the maps; NULL: none */
+    const splat_sky *sky; /* its pixels are no part of a plain region; masks of all training views; NULL: none */
 } splat_planes_options;
 
 /* normal . x = offset in the world, the normal of length 1. */
