@@ -362,6 +362,50 @@ static void fitted_pixels_need_no_other_view(void **state)
         }
 }
 
+/* Three cameras 0.5 above the ground, 4.5 and more before its far half: 5 to 6 degrees. */
+static splat_view_maps make_flat_views(void)
+{
+    splat_view_maps maps;
+    splat_error error;
+    splat_camera cameras[3];
+    for (size_t v = 0; v < 3; v++) {
+        const double from[3] = {-4.5, 0.5 * (double)v - 0.5, 0.5}, at[3] = {2, 0, 0};
+        cameras[v] = look_at(from, at, W, H);
+    }
+    must(splat_view_maps_init(&maps, 3, cameras, &error), &error);
+    for (size_t v = 0; v < 3; v++)
+        for (size_t i = 0; i < W * H; i++) {
+            double origin[3], direction[3], normal[3], t;
+            ray_of(&maps.views[v].camera, i, origin, direction);
+            const what_is_hit what = hit_world(origin, direction, &t, normal);
+            if (what != SKY) set_pixel(&maps.views[v], i, t, normal, (uint8_t)(50 * what));
+        }
+    must(splat_view_maps_find_neighbors(&maps, 2, &error), &error);
+    return maps;
+}
+
+/* The splat has no depth of ground at so flat an angle, but a plane of the scene has, unless others look through it. */
+static void flat_ground_needs_a_plane(void **state)
+{
+    (void)state;
+    for (int what = 0; what < 3; what++) {
+        splat_view_maps maps = make_flat_views();
+        splat_surface_agreed agreed;
+        size_t n = 0;
+        if (what > 0) memset(maps.views[0].state, SPLAT_PIXEL_FITTED, W * H);
+        for (size_t i = 0; i < 2 * W * H && what == 2; i++) maps.views[1 + i / (W * H)].depth[i % (W * H)] = 1000;
+        splat_surface_points points = agree(&maps, 200000, 2, &agreed);
+        for (size_t i = 0; i < points.n; i++) {
+            const float *p = points.positions + 3 * i;
+            n += p[0] > 0.8f && fabsf(p[2]) < 0.01f;
+        }
+        print_message("%s: %zu points of far ground\n", what ? what == 1 ? "plane" : "looked through" : "splat", n);
+        assert_true(what == 1 ? n > 50 : n == 0);
+        splat_surface_points_free(&points);
+        splat_view_maps_free(&maps);
+    }
+}
+
 static void points_are_even_and_on_the_surface(void **state)
 {
     (void)state;
@@ -584,7 +628,8 @@ static void pixels_answer_alike_in_batches(void **state)
                 if (n > (W * H - first + step - 1) / step) n = (W * H - first + step - 1) / step;
                 splat_view_agreements(&maps, v, first, step, n, many, is_said);
                 for (size_t i = 0; i < n; i++) {
-                    assert_int_equal(is_said[i] > 0, splat_view_agreement(&maps, v, first + i * step, &one));
+                    const bool is_one_said = splat_view_agreement(&maps, v, first + i * step, &one);
+                    assert_int_equal(is_said[i] > SPLAT_AGREE_FLAT, is_one_said);
                     if (is_said[i]) assert_memory_equal(&many[i], &one, sizeof one);
                     n_said += is_said[i] > 0;
                 }
@@ -604,6 +649,7 @@ int main(void)
         cmocka_unit_test(a_pixel_is_the_limit),
         cmocka_unit_test(a_sky_is_no_surface),
         cmocka_unit_test(fitted_pixels_need_no_other_view),
+        cmocka_unit_test(flat_ground_needs_a_plane),
         cmocka_unit_test(points_are_even_and_on_the_surface),
         cmocka_unit_test(near_views_replace_far_ones),
         cmocka_unit_test(a_device_agrees_with_the_host),

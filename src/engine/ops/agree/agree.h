@@ -42,8 +42,9 @@ static inline bool splat_agreement_holds(const splat_agreement *a, uint32_t n_ne
     return splat_agree_is_surface(a->n_agree, a->n_against, n_neighbors);
 }
 
-/* SILENT: the view has no depth or normal, or sees the pixel at a flatter angle than a cosine of 0.17. */
-enum { SPLAT_AGREE_SILENT, SPLAT_AGREE_DOUBTED, SPLAT_AGREE_HOLDS };
+/* SILENT: the view has no depth or normal, or sees the pixel at a flatter angle than a cosine of 0.05. FLAT: at a
+ * flatter one than a cosine of 0.17, too flat for a depth of the splat. */
+enum { SPLAT_AGREE_SILENT, SPLAT_AGREE_FLAT, SPLAT_AGREE_DOUBTED, SPLAT_AGREE_HOLDS };
 
 /* Pixels first .. first + n - 1 of the view. The agreements, exact to the bit on every backend, are those of pixels
  * first + phase, first + phase + every, ...; undefined where the verdict is SILENT. The op waits for nothing. Errors:

@@ -146,7 +146,7 @@ static void ask(batch *b, const splat_agree_view *view, const splat_agree_view *
         if (k > 0) end_answers(b, &two[(k - 1) % 2]);
     }
     for (uint32_t i = 0; i < b->n; i++)
-        verdicts[b->number[i]] = splat_agree_verdict(&b->sums[i], n_neighbors);
+        verdicts[b->number[i]] = splat_agree_verdict(&b->pixels[i], &b->sums[i], n_neighbors);
 }
 
 void splat_agree_batch(const splat_agree_view *view, const splat_agree_view *neighbors, uint32_t n_neighbors,

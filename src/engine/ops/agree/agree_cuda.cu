@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(AGREE_THREADS) agree_kernel(const __grid_const
     splat_agree_sums sums;
     if (i >= A.n) return;
     const bool is_said = splat_agree_ask(&A.view, A.neighbors, A.n_neighbors, A.first + i, &pixel, &sums);
-    A.verdicts[i] = is_said ? splat_agree_verdict(&sums, A.n_neighbors) : SPLAT_AGREE_SILENT;
+    A.verdicts[i] = is_said ? splat_agree_verdict(&pixel, &sums, A.n_neighbors) : SPLAT_AGREE_SILENT;
     if (is_said && i % A.every == A.phase) splat_agree_finish(&pixel, &sums, &A.agreements[i / A.every]);
 }
 

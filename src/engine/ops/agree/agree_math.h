@@ -6,7 +6,8 @@
 #include "math/sight.h"
 #include "ops/agree/agree.h"
 
-#define SPLAT_AGREE_LEAST_COSINE 0.17f /* 80 degrees */
+#define SPLAT_AGREE_LEAST_COSINE 0.05f /* 87 degrees */
+#define SPLAT_AGREE_FLAT_COSINE 0.17f  /* 80 degrees */
 #define SPLAT_AGREE_MOST_PIXELS 1.0f /* between a pixel and what another view sees there, seen from the pixel's view */
 #define SPLAT_AGREE_MOST_PART 0.01f  /* of the distance, between a place and what another view sees there */
 #define SPLAT_AGREE_THROUGH 0.02f    /* a view that sees so much farther looks through the place */
@@ -202,8 +203,10 @@ SPLAT_MATH_INLINE void splat_agree_finish(const splat_agree_pixel *p, const spla
     a->n_against = s->n_against;
 }
 
-SPLAT_MATH_INLINE uint8_t splat_agree_verdict(const splat_agree_sums *s, uint32_t n_neighbors)
+SPLAT_MATH_INLINE uint8_t splat_agree_verdict(const splat_agree_pixel *p, const splat_agree_sums *s,
+                                              uint32_t n_neighbors)
 {
+    if (!(p->cosine > SPLAT_AGREE_FLAT_COSINE)) return SPLAT_AGREE_FLAT;
     return splat_agree_is_surface(s->n_agree, s->n_against, n_neighbors) ? SPLAT_AGREE_HOLDS : SPLAT_AGREE_DOUBTED;
 }
 

@@ -66,6 +66,13 @@ static bool is_told(const splat_view_map *map, size_t pixel)
     return state == SPLAT_PIXEL_FITTED || state == SPLAT_PIXEL_SHADED || state == SPLAT_PIXEL_MATCHED;
 }
 
+/* True if the pixel lies on a plane of the scene and no more neighbours are against that than agree. At a flat angle,
+ * such as that of a lawn far away, the splat has no depth, but the plane has. */
+static bool is_on_plane(const splat_view_map *map, size_t pixel, const splat_agreement *a)
+{
+    return map->state[pixel] == SPLAT_PIXEL_FITTED && a->n_against <= a->n_agree;
+}
+
 /* Weight: how many saw it, and how steeply. */
 static bool sample_of(const judge *j, const splat_view_map *map, size_t pixel, const splat_agreement *a,
                       splat_cell_sample *sample)
@@ -86,13 +93,14 @@ static bool sample_of(const judge *j, const splat_view_map *map, size_t pixel, c
 static void judge_pixel(const judge *j, const splat_view_map *map, size_t pixel, const splat_agreement *a,
                         splat_cell_sample *sample, uint8_t *valid, tally *t)
 {
-    const bool is_said = *valid != SPLAT_AGREE_SILENT;
+    const bool is_said = *valid > SPLAT_AGREE_FLAT;
     t->n_seen += map->depth[pixel] > 0;
     t->n_against += is_said && a->n_against > a->n_agree;
     const bool holds = *valid == SPLAT_AGREE_HOLDS, is_vague = holds && !is_known(map, pixel, a);
     const bool is_alone = *valid == SPLAT_AGREE_DOUBTED && a->n_against == 0 && is_told(map, pixel);
+    const bool is_flat = *valid == SPLAT_AGREE_FLAT && is_on_plane(map, pixel, a);
     t->n_vague += is_vague;
-    *valid = ((holds && !is_vague) || is_alone) && sample_of(j, map, pixel, a, sample);
+    *valid = ((holds && !is_vague) || is_alone || is_flat) && sample_of(j, map, pixel, a, sample);
     t->n_kept += *valid;
 }
 

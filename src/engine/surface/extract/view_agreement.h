@@ -15,13 +15,13 @@
 void splat_view_agreements(const splat_view_maps *maps, size_t view, size_t first, size_t step, size_t n,
                            splat_agreement *agreements, uint8_t *verdicts);
 
-/* The same of one pixel; false: nothing is said. */
+/* The same of one pixel; false: nothing is said, or the view sees it at too flat an angle. */
 static inline bool splat_view_agreement(const splat_view_maps *maps, size_t view, size_t pixel,
                                         splat_agreement *agreement)
 {
     uint8_t verdict;
     splat_view_agreements(maps, view, pixel, 1, 1, agreement, &verdict);
-    return verdict != SPLAT_AGREE_SILENT;
+    return verdict > SPLAT_AGREE_FLAT;
 }
 
 /* SILENT and AGREED pixels become AGREED if they are surface, else SILENT. Does not depend on threads. */
