@@ -141,6 +141,39 @@ static void a_boulder_of_the_splat_becomes_the_wall(void **state)
 }
 
 /* One colour says nothing of depth, but the rims stand before the wall. */
+/* A part of the wall between two bars, a 300th of the picture, is a segment of its own. */
+static void a_small_segment_becomes_the_wall(void **state)
+{
+    (void)state;
+    const float middles[N_VIEWS] = {far, far, near, far, far};
+    const plane_rounds rounds = {.n = 0};
+    size_t n = 0, n_plane = 0;
+    splat_error error;
+    wall w;
+    make(&w, middles, far, false);
+    plane_view *view = &w.views[OWN];
+    view->segments[0].n_seeds = view->n_seeds = 0;
+    for (size_t p = 0; p < WIDTH * HEIGHT; p++) {
+        const size_t x = p % WIDTH, y = p / WIDTH;
+        view->labels[p] = x >= 48 && x < 50 && y >= 34 && y < 46;
+        n += view->labels[p];
+    }
+    view->segments[0].n_pixels = (uint32_t)n;
+    plane_surfaces_free(view);
+    assert_int_equal(plane_choose(&w.shade, &w.plane, 1, 0.1f, OWN, &error), SPLAT_OK);
+    assert_int_equal(plane_known_choose(&w.shade, &w.plane, 1, &rounds, NULL, 0.1f, OWN, &error), SPLAT_OK);
+    for (size_t p = 0; p < WIDTH * HEIGHT; p++) {
+        plane_slant slant;
+        uint16_t plane = 1;
+        if (!view->labels[p]) continue;
+        const int choice = plane_choice_at(&w.maps.views[OWN].camera, view, p, &slant, &plane);
+        n_plane += choice < PLANE_CHOICE_KEEP && plane == 0;
+    }
+    print_message("on the plane: %zu of %zu pixels\n", n_plane, n);
+    assert_true(n_plane == n);
+    release(&w);
+}
+
 static void a_box_of_one_colour_stays_before_the_wall(void **state)
 {
     double part[2];
@@ -322,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_boulder_of_the_splat_becomes_the_wall),
+        cmocka_unit_test(a_small_segment_becomes_the_wall),
         cmocka_unit_test(a_box_of_one_colour_stays_before_the_wall),
         cmocka_unit_test(what_the_photos_show_before_the_wall_stays),
         cmocka_unit_test(what_others_look_through_becomes_the_wall),

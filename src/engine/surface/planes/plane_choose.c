@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEAST_PART 0.004     /* of the picture: smaller segments stay as they are */
+#define LEAST_PART 0.004     /* of the picture: smaller segments have no smooth surface */
 #define BEATS 0.7f           /* of the residual of what is beaten */
 #define MOST_FOUND 0.6f      /* of nine cells: those that shading found, where a smooth surface replaces a plane */
 #define LEAST_FOUND 0.3f     /* and where there is none */
@@ -262,7 +262,7 @@ static splat_status choose_all(plane_chooser *o, plane_surface *surface, splat_e
     for (size_t i = 0; i < o->n_cells; i++)
         if (o->cells[i].pixel != UINT32_MAX) ask_planes(o, &o->cells[i], 0);
     SPLAT_TRY(leave_planes(o, error));
-    if (!is_explained(o)) SPLAT_TRY(plane_follow(o, &is_fitted, error));
+    if (o->is_large && !is_explained(o)) SPLAT_TRY(plane_follow(o, &is_fitted, error));
     if (is_fitted) {
         add_candidates(o);
         ask_all(o);
@@ -331,9 +331,10 @@ splat_status plane_choose(const plane_shade *shade, const plane_global *planes, 
     }
     splat_status status = SPLAT_OK;
     for (uint32_t i = 0; i < view->n_segments && status == SPLAT_OK; i++) {
-        if ((double)view->segments[i].n_pixels < LEAST_PART * (double)n || boxes[i][2] < 0) continue;
+        if (boxes[i][2] < 0) continue;
         plane_chooser o = {.shade = shade, .planes = planes, .map = map, .view = view, .segment = &view->segments[i],
-                     .noise = noise, .number = number, .segment_number = i, .n_scene = n_planes};
+                     .noise = noise, .number = number, .segment_number = i, .n_scene = n_planes,
+                     .is_large = (double)view->segments[i].n_pixels >= LEAST_PART * (double)n};
         status = choose_segment(&o, boxes[i], &view->surfaces[i], error);
     }
     free(boxes);

@@ -39,6 +39,7 @@ typedef struct plane_chooser {
     int n_candidates, n_own;
     bool is_raw_wrong; /* the splat's depth, where shading found another */
     plane_smooth smooth;
+    bool is_large;    /* enough for a smooth surface */
 } plane_chooser;
 
 /* Fits o->smooth to what is known of the segment and to the depths at which photos agree, near the surface that all
