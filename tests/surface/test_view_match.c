@@ -221,19 +221,38 @@ static void photos_leave_what_is_right(void **state)
     }
 }
 
+/* All views are neighbours, from nearly the same place. */
+static void make_far_room(room *r)
+{
+    make_room_seen_from(r, 0.002);
+    agree(r);
+    for (uint32_t v = 0; v < N; v++)
+        for (r->maps.views[v].n_neighbors = 0; r->maps.views[v].n_neighbors < N - 1; r->maps.views[v].n_neighbors++) {
+            const uint32_t k = r->maps.views[v].n_neighbors;
+            r->maps.views[v].neighbors[k] = k < v ? k : k + 1;
+        }
+}
+
+/* A plane a tenth of a unit from the cameras, along the way they look, passes near the middle of all that they see. */
+static void what_is_far_does_not_lie_on_a_plane_seen_from_its_edge(void **state)
+{
+    (void)state;
+    static const splat_plane edge_on = {.normal = {1, 0, 0}, .offset = -0.1};
+    room r;
+    size_t n_right;
+    make_far_room(&r);
+    match_with(&r, 2, &edge_on, 1);
+    assert_int_equal(count_fitted(&r, &n_right), 0);
+    room_free(&r);
+}
+
 /* Photos of one place tell no depth: the floor is where its plane is. */
 static void what_is_far_lies_on_the_plane(void **state)
 {
     (void)state;
     room r;
     size_t n_floor, n_right;
-    make_room_seen_from(&r, 0.002);
-    agree(&r);
-    for (uint32_t v = 0; v < N; v++)
-        for (r.maps.views[v].n_neighbors = 0; r.maps.views[v].n_neighbors < N - 1; r.maps.views[v].n_neighbors++) {
-            const uint32_t k = r.maps.views[v].n_neighbors;
-            r.maps.views[v].neighbors[k] = k < v ? k : k + 1;
-        }
+    make_far_room(&r);
     const double before = part_right(&r, ROOM_FLOOR, false, &n_floor);
     match_with(&r, 2, floor_and_false, 1);
     const size_t n = count_fitted(&r, &n_right);
@@ -430,7 +449,9 @@ int main(void)
         cmocka_unit_test(photos_correct_textures_and_leave_plain_walls), cmocka_unit_test(only_silent_pixels_change),
         cmocka_unit_test(photos_put_a_bumpy_floor_on_its_plane), cmocka_unit_test(photos_leave_what_is_right),
         cmocka_unit_test(photos_correct_what_views_agree_on), cmocka_unit_test(a_correction_needs_two_photos),
-        cmocka_unit_test(what_is_far_lies_on_the_plane), cmocka_unit_test(photos_find_what_the_splat_does_not_know),
+        cmocka_unit_test(what_is_far_lies_on_the_plane),
+        cmocka_unit_test(what_is_far_does_not_lie_on_a_plane_seen_from_its_edge),
+        cmocka_unit_test(photos_find_what_the_splat_does_not_know),
         cmocka_unit_test(nothing_comes_back_where_the_splat_is_empty), cmocka_unit_test(a_place_needs_two_photos),
         cmocka_unit_test(few_slots_and_new_depth_change_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);

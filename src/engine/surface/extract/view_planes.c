@@ -18,6 +18,7 @@
 #define LEAST_AROUND 6u  /* sites with a cost */
 #define FARTHER 4.0f     /* times how far off a plane is, as a part of the depth: its cost must be so much lower, beyond
                             SPLAT_MATCH_GAIN, as photos hardly tell a plane from what is a hundredth of the depth off */
+#define LEAST_COSINE 0.17f /* of the angle at which a place is seen whose depth no photo tells */
 #define MOST_COST 1.0f   /* that of no correlation */
 #define NONE UINT16_MAX
 
@@ -155,8 +156,9 @@ static float worse(const asker *a, size_t site, uint16_t plane)
     return n_costs < LEAST_AROUND ? INFINITY : sum / (float)n_costs;
 }
 
-/* True if the neighbours that see a place are all too near to the view for its depth. */
-static bool is_far(const asker *a, size_t pixel, const float slant[3])
+/* True if the neighbours that see a place are all too near to the view for its depth, and the view sees the plane there
+ * at no flat angle: the plane of a facade passes near everything along the street. */
+static bool is_far(const asker *a, const seen_plane *plane, size_t pixel, const float slant[3])
 {
     const splat_view_map *map = &a->maps->views[a->number];
     const size_t width = (size_t)map->camera.width;
@@ -168,6 +170,7 @@ static bool is_far(const asker *a, size_t pixel, const float slant[3])
         sight[k] = place[k] - map->camera.center[k];
         own += sight[k] * sight[k];
     }
+    if ((float)plane->distance < LEAST_COSINE * sqrtf(own)) return false;
     for (uint32_t i = 0; i < map->n_neighbors; i++) {
         const splat_camera *other = &a->maps->views[map->neighbors[i]].camera;
         float dot = 0, square = 0;
@@ -199,7 +202,7 @@ static void choose(asker *a, size_t site)
             least = cost;
             is_told = true;
             a->chosen[site] = plane;
-        } else if (!is_told && cost == INFINITY && is_far(a, pixel, slant)) {
+        } else if (!is_told && cost == INFINITY && is_far(a, &a->seen[plane], pixel, slant)) {
             a->chosen[site] = plane;
         }
     }
