@@ -362,7 +362,7 @@ static void fitted_pixels_need_no_other_view(void **state)
         }
 }
 
-/* Three cameras 0.5 above the ground, 4.5 and more before its far half: 5 to 6 degrees. */
+/* Three cameras 0.5 above the ground, 4.5 and more before its far half: 4 to 6 degrees. */
 static splat_view_maps make_flat_views(void)
 {
     splat_view_maps maps;

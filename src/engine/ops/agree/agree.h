@@ -10,6 +10,7 @@
 
 #define SPLAT_AGREE_NEIGHBORS 8 /* views that a view is compared with */
 #define SPLAT_AGREE_BATCH 64    /* pixels that the host asks about together */
+#define SPLAT_AGREE_FLAT_COSINE 0.17f /* 80 degrees: at a flatter angle a splat has no depth */
 
 /* A view's maps, [height][width]. */
 typedef struct splat_agree_view {
@@ -43,7 +44,7 @@ static inline bool splat_agreement_holds(const splat_agreement *a, uint32_t n_ne
 }
 
 /* SILENT: the view has no depth or normal, or sees the pixel at a flatter angle than a cosine of 0.05. FLAT: at a
- * flatter one than a cosine of 0.17, too flat for a depth of the splat. */
+ * flatter one than SPLAT_AGREE_FLAT_COSINE. */
 enum { SPLAT_AGREE_SILENT, SPLAT_AGREE_FLAT, SPLAT_AGREE_DOUBTED, SPLAT_AGREE_HOLDS };
 
 /* Pixels first .. first + n - 1 of the view. The agreements, exact to the bit on every backend, are those of pixels

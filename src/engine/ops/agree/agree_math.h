@@ -7,7 +7,6 @@
 #include "ops/agree/agree.h"
 
 #define SPLAT_AGREE_LEAST_COSINE 0.05f /* 87 degrees */
-#define SPLAT_AGREE_FLAT_COSINE 0.17f  /* 80 degrees */
 #define SPLAT_AGREE_MOST_PIXELS 1.0f /* between a pixel and what another view sees there, seen from the pixel's view */
 #define SPLAT_AGREE_MOST_PART 0.01f  /* of the distance, between a place and what another view sees there */
 #define SPLAT_AGREE_THROUGH 0.02f    /* a view that sees so much farther looks through the place */

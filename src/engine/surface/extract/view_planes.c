@@ -18,7 +18,6 @@
 #define LEAST_AROUND 6u  /* sites with a cost */
 #define FARTHER 4.0f     /* times how far off a plane is, as a part of the depth: its cost must be so much lower, beyond
                             SPLAT_MATCH_GAIN, as photos hardly tell a plane from what is a hundredth of the depth off */
-#define LEAST_COSINE 0.17f /* of the angle at which a place is seen whose depth no photo tells */
 #define MOST_COST 1.0f   /* that of no correlation */
 #define NONE UINT16_MAX
 
@@ -170,7 +169,7 @@ static bool is_far(const asker *a, const seen_plane *plane, size_t pixel, const 
         sight[k] = place[k] - map->camera.center[k];
         own += sight[k] * sight[k];
     }
-    if ((float)plane->distance < LEAST_COSINE * sqrtf(own)) return false;
+    if ((float)plane->distance < SPLAT_AGREE_FLAT_COSINE * sqrtf(own)) return false;
     for (uint32_t i = 0; i < map->n_neighbors; i++) {
         const splat_camera *other = &a->maps->views[map->neighbors[i]].camera;
         float dot = 0, square = 0;
