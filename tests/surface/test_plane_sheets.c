@@ -3,6 +3,7 @@
 #include "plane_fixture.h"
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_sheets.h"
+#include "surface/planes/plane_square.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -218,6 +219,27 @@ static void and_what_hides_one_of_the_two(void **state)
     done(&s);
 }
 
+/* A road that bends makes tilted planes of many pixels. Walls stand square to what most views show. */
+static void walls_are_square_to_what_most_views_show(void **state)
+{
+    (void)state;
+    const double tilt = 2 * 3.14159265358979 / 180;
+    enum { ROAD, FLOOR, FRONT, SIDE, RAMP, N };
+    plane_global planes[N];
+    const double normals[N][3] = {{0, cos(tilt), sin(tilt)}, {0, 1, 0}, {0, 0, 1}, {1, 0, 0}, {0, 0.6, 0.8}};
+    const uint32_t n_views[N] = {4, 20, 3, 3, 9};
+    bool are_square[N];
+    for (int i = 0; i < N; i++) {
+        planes[i] = plane_of(normals[i][0], normals[i][1], normals[i][2], 1);
+        planes[i].n_views = n_views[i];
+    }
+    assert_true(plane_square_mark(planes, N, are_square));
+    assert_true(are_square[FLOOR] && are_square[FRONT] && are_square[SIDE] && !are_square[ROAD] && !are_square[RAMP]);
+    planes[FLOOR].n_views = 0; /* then the ramp and the side, or the road and the side */
+    assert_true(plane_square_mark(planes, N, are_square) && are_square[SIDE] && are_square[RAMP] && !are_square[FRONT]);
+    assert_false(plane_square_mark(planes, 2, are_square)); /* nothing stands up */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(what_has_two_lines_alone_is_the_wall_behind),
@@ -225,6 +247,7 @@ int main(void)
                                        cmocka_unit_test(a_ceiling_between_two_planes_stays),
                                        cmocka_unit_test(what_meets_one_plane_goes),
                                        cmocka_unit_test(so_does_what_two_views_see_meet),
-                                       cmocka_unit_test(and_what_hides_one_of_the_two)};
+                                       cmocka_unit_test(and_what_hides_one_of_the_two),
+                                       cmocka_unit_test(walls_are_square_to_what_most_views_show)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -302,7 +302,7 @@ splat_status plane_sheets_remove(const splat_view_maps *maps, plane_view *views,
     s.meetings = calloc(*n * *n + 1, sizeof *s.meetings);
     bool ok = s.counts && s.hidden && s.edges && s.meetings;
     if (ok) plane_pixels_count(maps, views, *n, s.counts);
-    if (ok && plane_square_mark(planes, *n, s.counts, are_square)) ok = mark(&s, are_square, threads, &any);
+    if (ok && plane_square_mark(planes, *n, are_square)) ok = mark(&s, are_square, threads, &any);
     if (ok && any) {
         ok = look_all(&s, threads);
         meet_all(&s);

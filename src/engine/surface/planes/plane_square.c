@@ -1,4 +1,4 @@
-/* Planes that stand square to the two largest of a scene. */
+/* Planes that stand square to two others, as most do. */
 #include "surface/planes/plane_square.h"
 
 #include "math/vec3.h"
@@ -25,24 +25,36 @@ static double cosine_of(const plane_global *a, const plane_global *b)
     return fabs(splat_dot3(a->fit.normal, b->fit.normal));
 }
 
-bool plane_square_mark(const plane_global *planes, size_t n, const uint64_t *counts, bool *are_square)
+/* True if a plane is parallel or at right angles to another. */
+static bool is_square(const plane_global *a, const plane_global *b)
 {
-    const plane_global *largest[2] = {NULL, NULL};
-    for (int k = 0; k < 2; k++) {
-        uint64_t most = 0;
-        for (size_t i = 0; i < n; i++) {
-            if (counts[i] <= most || (k && cosine_of(&planes[i], largest[0]) > cos(APART * DEGREE))) continue;
-            most = counts[i];
-            largest[k] = &planes[i];
+    const double cosine = cosine_of(a, b);
+    return cosine < sin(SQUARE * DEGREE) || cosine > cos(SQUARE * DEGREE);
+}
+
+/* How many views show planes that are square to both. */
+static uint64_t count_views(const plane_global *planes, size_t n, const plane_global *a, const plane_global *b)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++)
+        if (is_square(&planes[i], a) && is_square(&planes[i], b)) sum += planes[i].n_views;
+    return sum;
+}
+
+bool plane_square_mark(const plane_global *planes, size_t n, bool *are_square)
+{
+    const plane_global *best[2] = {NULL, NULL};
+    uint64_t most = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++) {
+            if (cosine_of(&planes[i], &planes[k]) > cos(APART * DEGREE)) continue;
+            const uint64_t n_views = count_views(planes, n, &planes[i], &planes[k]);
+            if (best[0] && n_views <= most) continue;
+            most = n_views;
+            best[0] = &planes[i];
+            best[1] = &planes[k];
         }
-        if (!largest[k]) return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        are_square[i] = true;
-        for (int k = 0; k < 2; k++) {
-            const double cosine = cosine_of(&planes[i], largest[k]);
-            if (cosine > sin(SQUARE * DEGREE) && cosine < cos(SQUARE * DEGREE)) are_square[i] = false;
-        }
-    }
+    if (!best[0]) return false;
+    for (size_t i = 0; i < n; i++) are_square[i] = is_square(&planes[i], best[0]) && is_square(&planes[i], best[1]);
     return true;
 }

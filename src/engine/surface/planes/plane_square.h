@@ -6,8 +6,8 @@
 
 /* Labelled pixels of each plane in all views, about: of every so many-th pixel. counts: [n] */
 void plane_pixels_count(const splat_view_maps *maps, const plane_view *views, size_t n, uint64_t *counts);
-/* are_square[n]: planes that are parallel or at right angles to both of the two planes, 60 degrees or more apart, with
- * the most pixels. False if there are no such two. counts: [n] of plane_pixels_count */
-bool plane_square_mark(const plane_global *planes, size_t n, const uint64_t *counts, bool *are_square);
+/* are_square[n]: planes that are parallel or at right angles to both of two planes, 60 degrees or more apart: those two
+ * for which most views show such planes. False if there are no such two. */
+bool plane_square_mark(const plane_global *planes, size_t n, bool *are_square);
 
 #endif
