@@ -20,6 +20,7 @@ typedef struct plane_round_fitter {
     double error;             /* of rims, as a part of their depth */
     plane_round round;
     bool is_sharp;            /* the shading tells its radius; plane_round_is_supported */
+    bool is_settled;          /* seeds are those that planes tell, and say where a cylinder between walls is */
 } plane_round_fitter;
 
 /* Costs are means of x^2 / (1 + x^2), so what is far off hardly pulls. This one is that of the places. */

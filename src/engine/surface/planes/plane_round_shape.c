@@ -26,7 +26,6 @@
 #define SITES 400u          /* places whose shading fits a surface */
 #define RIMS 1000u          /* seeds of rims that do, */
 #define TOUCH_RIMS 8000u    /* or that tell one unknown */
-#define LEAST_SETTLED 100u  /* of them that planes tell and that lie on it: then these alone */
 #define RIM_NEAR 0.25       /* of the depth: rims that are farther off say nothing */
 #define LEAST_RIGHT 0.12    /* part of the rims that lies on a surface worth a look */
 #define SIMPLEX_STEPS 160   /* of the descent to the least cost, and how often it begins */
@@ -164,14 +163,36 @@ static void take_rims(plane_round_fitter *f, bool settled_alone, uint32_t most)
     }
 }
 
+/* The most rims on a surface that touches walls if it stood farther along them, one way or the other. */
+static double rims_away(const plane_round_fitter *f)
+{
+    double most = 0;
+    for (int sign = -1; sign <= 1; sign += 2) {
+        const double u[PLANE_ROUND_UNKNOWNS] = {sign * TOUCH_MOVED * f->round.radius};
+        plane_round_fitter moved = *f;
+        moved.round = plane_round_moved(&f->round, u, 1);
+        most = fmax(most, plane_round_rims(&moved) * f->n_rims);
+    }
+    return most;
+}
+
+/* True if surely more rims lie on a surface that touches walls than would lie farther along them. */
+static bool is_where_rims_are(const plane_round_fitter *f)
+{
+    const double here = plane_round_rims(f) * f->n_rims, away = rims_away(f);
+    return here - away > PLANE_ROUND_SURE * sqrt(here + away);
+}
+
 void plane_round_look_at_rims(plane_round_fitter *f)
 {
+    f->is_settled = false;
     if (!f->round.is_touching) {
         take_rims(f, false, RIMS);
         return;
     }
     take_rims(f, true, TOUCH_RIMS);
-    if (plane_round_rims(f) * f->n_rims < LEAST_SETTLED) take_rims(f, false, TOUCH_RIMS);
+    f->is_settled = is_where_rims_are(f);
+    if (!f->is_settled) take_rims(f, false, TOUCH_RIMS);
 }
 
 /* Residual of what the places have now, mean over the sites in levels. */
@@ -301,24 +322,10 @@ static double sharpness(const plane_round_fitter *f, double own)
     return least / fmax(own, 1e-9);
 }
 
-/* The most rims on a surface that touches walls if it stood farther along them, one way or the other. */
-static double rims_away(const plane_round_fitter *f)
-{
-    double most = 0;
-    for (int sign = -1; sign <= 1; sign += 2) {
-        const double u[PLANE_ROUND_UNKNOWNS] = {sign * TOUCH_MOVED * f->round.radius};
-        plane_round_fitter moved = *f;
-        moved.round = plane_round_moved(&f->round, u, 1);
-        most = fmax(most, plane_round_rims(&moved) * f->n_rims);
-    }
-    return most;
-}
-
 bool plane_round_is_told_by_rims(const plane_round_fitter *f, double residual)
 {
-    const double here = plane_round_rims(f) * f->n_rims, away = rims_away(f);
-    return here - away > PLANE_ROUND_SURE * sqrt(here + away) &&
-           (away < TOUCH_ALONE * here || residual < TOUCH_NOISES * (double)f->s->noise);
+    return is_where_rims_are(f) && (rims_away(f) < TOUCH_ALONE * plane_round_rims(f) * f->n_rims ||
+                                    residual < TOUCH_NOISES * (double)f->s->noise);
 }
 
 bool plane_round_is_likely(plane_round_fitter *f)

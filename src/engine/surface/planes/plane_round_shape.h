@@ -10,8 +10,7 @@ void plane_round_fitter_free(plane_round_fitter *f);
 /* Fits f->round to its places and their rims. Returns the part of these that lies on it; 0: it has too few places. */
 double plane_round_shape(plane_round_fitter *f);
 /* Takes the rims that f->round is compared with: those of the segments of its places, as far as they are near to it.
- * Rims that planes tell are exact, and say best where a cylinder between walls is: where there are 100, others do not
- * count. */
+ * Rims that planes tell are exact: where they say where a cylinder between walls is, others do not count. */
 void plane_round_look_at_rims(plane_round_fitter *f);
 /* The number of rims that lie on it; 0: too small a part of them does. */
 double plane_round_worth(const plane_round_fitter *f);

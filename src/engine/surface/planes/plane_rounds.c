@@ -162,7 +162,7 @@ static void find_all(plane_round_fitter *f, plane_round_pair *pairs, plane_round
 typedef struct answer {
     plane_round round;
     uint32_t n; /* places on it */
-    bool is_taken, is_supported, is_sharp;
+    bool is_taken, is_supported, is_sharp, is_settled;
 } answer;
 
 /* Asks the photos of each cylinder that is not taken yet. */
@@ -177,6 +177,7 @@ static void ask_all(plane_round_fitter *fitters, const plane_round *found, int n
         answers[i].round = f->round;
         answers[i].n = f->n;
         answers[i].is_sharp = f->is_sharp;
+        answers[i].is_settled = f->is_settled;
     }
 }
 
@@ -190,12 +191,15 @@ static int largest_of(const answer *answers, int n)
     return largest;
 }
 
-/* The supported cylinder of most votes, or -1. */
+/* The supported cylinder of most votes, of those first that exact rims tell; or -1. */
 static int first_of(const answer *answers, int n)
 {
-    for (int i = 0; i < n; i++)
-        if (answers[i].is_supported) return i;
-    return -1;
+    int first = -1;
+    for (int i = 0; i < n; i++) {
+        if (answers[i].is_supported && answers[i].is_settled) return i;
+        if (answers[i].is_supported && first < 0) first = i;
+    }
+    return first;
 }
 
 /* Cylinders between walls that face each other: the largest, as a vault, then the others. Places that one takes speak
