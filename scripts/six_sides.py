@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A mesh, shaded, from six sides: four views around it, one from above and one from below.
 
-With --inside the six views from its middle. Faces are gray, and red from behind. Up is minus the mean y axis of the
-cameras in --cameras (a model folder's cameras.json), without it -y. Needs Pillow."""
+With --inside the six views from its middle. Faces are gray, and red from behind. Up is square to the x axes of the
+cameras in --cameras (a model folder's cameras.json), which people hold level, without it -y. Needs Pillow."""
 import argparse
 import json
 import math
@@ -44,9 +44,15 @@ def cross(a, b):
 
 
 def find_up(path):
-    """From the rotations of a cameras.json, camera to world, whose second columns point down."""
-    down = [[row[1] for row in camera["rotation"]] for camera in json.loads(pathlib.Path(path).read_text())]
-    return normalize([-sum(axis[k] for axis in down) for k in range(3)])
+    """From the rotations of a cameras.json, camera to world, whose first columns are level and whose second ones point
+    down: the mean of those up, less its parts along the first ones. A drone that looks down has no other up."""
+    rotations = [camera["rotation"] for camera in json.loads(pathlib.Path(path).read_text())]
+    up = normalize([-sum(rotation[k][1] for rotation in rotations) for k in range(3)])
+    for _ in range(100):  # towards the axis that the level ones have least of
+        level = [sum(rotation[i][0] * up[i] for i in range(3)) for rotation in rotations]
+        up = normalize([len(rotations) * up[k] - sum(part * rotation[k][0] for part, rotation in zip(level, rotations))
+                        for k in range(3)])
+    return up
 
 
 def camera_to_world(eye, forward, up):
