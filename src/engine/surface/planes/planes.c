@@ -57,6 +57,7 @@ typedef struct finder {
     uint64_t n_smooth;      /* pixels that took a smooth surface */
     uint64_t *taken;        /* [PLANE_MAX_PLANES + 1] pixels that took a plane; last: plain ones */
     const plane_seen *seen; /* what the views have chosen, while they choose again */
+    bool are_kept[PLANE_MAX_PLANES]; /* by the photos */
 } finder;
 
 /* ---------------------------------------------------------------- loops over views */
@@ -275,7 +276,7 @@ static splat_status ask_each_other(finder *f, splat_error *error)
 static splat_status settle_seeds(finder *f, size_t number, plane_work *work, splat_error *error)
 {
     (void)work;
-    return plane_settle_seeds(f->shade, &f->views[number], f->planes, number, error);
+    return plane_settle_seeds(f->shade, &f->views[number], f->planes, f->are_kept, number, error);
 }
 
 /* Finds planes that cut the round surfaces that the views show. */
@@ -296,6 +297,7 @@ static splat_status look_for_rounds(finder *f, splat_error *error)
 {
     const plane_shade shade = {f->maps, f->views};
     f->shade = &shade;
+    SPLAT_TRY(plane_kept_mark(&shade, f->n_planes, f->threads, f->are_kept, error));
     SPLAT_TRY(for_views(f, settle_seeds, error));
     SPLAT_TRY(plane_rounds_find(&shade, f->planes, f->n_planes, f->noise, f->options->seed, f->threads, &f->rounds,
                                 error));
