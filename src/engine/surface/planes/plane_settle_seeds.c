@@ -5,54 +5,39 @@
 #include "surface/planes/plane_parts.h"
 #include "surface/planes/plane_seeds.h"
 #include "surface/planes/plane_seen.h"
+#include "surface/planes/plane_square.h"
 
 #include "math/camera.h"
 
 #include <stdlib.h>
 
-#define NEAR 0.04f   /* of the depth: farther off the splat shows something else */
-#define STRIDE 11    /* of pixels that are counted */
+#define NEAR 0.04f     /* of the depth: farther off the splat shows something else */
 #define LEAST_KEPT 0.5 /* of the pixels that a plane had: so many show it once photos have chosen */
 
-/* Pixels that a plane had, and those that show it. */
-typedef struct pixel_counts {
-    uint64_t had[PLANE_MAX_PLANES], shown[PLANE_MAX_PLANES];
-} pixel_counts;
-
-static void count_pixels(const plane_shade *shade, uint32_t number, pixel_counts *counts)
+/* Adds the pixels of a view that show each plane. */
+static void count_shown(const plane_shade *shade, uint32_t number, uint64_t *counts)
 {
     const plane_view *view = &shade->views[number];
-    for (size_t p = 0; p < splat_camera_pixels(&shade->maps->views[number].camera); p += STRIDE) {
+    for (size_t p = 0; p < splat_camera_pixels(&shade->maps->views[number].camera); p += PLANE_PIXELS_STRIDE) {
         plane_slant slant;
-        if (!(view->labels[p] & PLANE_LABEL_SEGMENT)) continue;
-        const int had = plane_of_label(view, view->labels[p]), shown = plane_shown(shade, number, p, &slant);
-        if (had >= 0) counts->had[had]++;
-        if (shown >= 0) counts->shown[shown]++;
+        const int plane = view->labels[p] & PLANE_LABEL_SEGMENT ? plane_shown(shade, number, p, &slant) : -1;
+        if (plane >= 0) counts[plane] += PLANE_PIXELS_STRIDE;
     }
 }
 
-splat_status plane_kept_mark(const plane_shade *shade, size_t n_planes, int threads, bool *are_kept, splat_error *error)
+void plane_kept_mark(const plane_shade *shade, size_t n_planes, int threads, bool *are_kept)
 {
-    pixel_counts *sum = calloc(1, sizeof *sum);
-    bool ok = sum;
-#pragma omp parallel num_threads(threads) reduction(&& : ok)
+    uint64_t had[PLANE_MAX_PLANES], shown[PLANE_MAX_PLANES] = {0};
+    plane_pixels_count(shade->maps, shade->views, n_planes, had);
+#pragma omp parallel num_threads(threads)
     {
-        pixel_counts *own = calloc(1, sizeof *own);
-        ok = own;
+        uint64_t own[PLANE_MAX_PLANES] = {0};
 #pragma omp for schedule(dynamic, 1)
-        for (size_t v = 0; v < shade->maps->n; v++)
-            if (own) count_pixels(shade, (uint32_t)v, own);
+        for (size_t v = 0; v < shade->maps->n; v++) count_shown(shade, (uint32_t)v, own);
 #pragma omp critical(splat_plane_kept)
-        for (size_t i = 0; own && sum && i < n_planes; i++) {
-            sum->had[i] += own->had[i];
-            sum->shown[i] += own->shown[i];
-        }
-        free(own);
+        for (size_t i = 0; i < n_planes; i++) shown[i] += own[i];
     }
-    for (size_t i = 0; ok && i < n_planes; i++)
-        are_kept[i] = (double)sum->shown[i] >= LEAST_KEPT * (double)sum->had[i];
-    free(sum);
-    return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory to count pixels of %zu planes", n_planes);
+    for (size_t i = 0; i < n_planes; i++) are_kept[i] = (double)shown[i] >= LEAST_KEPT * (double)had[i];
 }
 
 /* Finds the depth of an edge by the plane across it. False: there is none that is kept, or the splat shows something

@@ -5,10 +5,8 @@
 #include "surface/planes/plane_shade.h"
 
 /* are_kept[n_planes]: planes that as many pixels show as half of those that had them before the photos chose. The
- * others are lids: the rim of a dome is a circle, which lies in a plane, too. Does not depend on threads. Errors:
- * MEMORY. */
-splat_status plane_kept_mark(const plane_shade *shade, size_t n_planes, int threads, bool *are_kept,
-                             splat_error *error);
+ * others are lids: the rim of a dome is a circle, which lies in a plane, too. Does not depend on threads. */
+void plane_kept_mark(const plane_shade *shade, size_t n_planes, int threads, bool *are_kept);
 /* Moves the seeds of a view onto the planes that the photo shows across their edges, where these are kept and within
  * 4 % of the splat's depth: the foot of a wall lies on the floor. Edges without a seed make one where their own side
  * shows no plane. shade: of all views; view `number` changes. Errors: MEMORY. */

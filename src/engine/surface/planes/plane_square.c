@@ -5,7 +5,6 @@
 
 #include <string.h>
 
-#define STRIDE 11    /* of pixels that are counted */
 #define SQUARE 1.5   /* degrees from square */
 #define APART 60.0   /* degrees between the two planes */
 #define DEGREE (3.14159265358979 / 180)
@@ -14,9 +13,9 @@ void plane_pixels_count(const splat_view_maps *maps, const plane_view *views, si
 {
     memset(counts, 0, n * sizeof *counts);
     for (size_t v = 0; v < maps->n; v++)
-        for (size_t p = 0; p < splat_camera_pixels(&maps->views[v].camera); p += STRIDE) {
+        for (size_t p = 0; p < splat_camera_pixels(&maps->views[v].camera); p += PLANE_PIXELS_STRIDE) {
             const int plane = plane_of_label(&views[v], views[v].labels[p]);
-            if (plane >= 0) counts[plane] += STRIDE;
+            if (plane >= 0) counts[plane] += PLANE_PIXELS_STRIDE;
         }
 }
 

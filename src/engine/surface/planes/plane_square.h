@@ -4,6 +4,8 @@
 
 #include "surface/planes/plane_parts.h"
 
+#define PLANE_PIXELS_STRIDE 11 /* of pixels that are counted */
+
 /* Labelled pixels of each plane in all views, about: of every so many-th pixel. counts: [n] */
 void plane_pixels_count(const splat_view_maps *maps, const plane_view *views, size_t n, uint64_t *counts);
 /* are_square[n]: planes that are parallel or at right angles to both of two planes, 60 degrees or more apart: those two

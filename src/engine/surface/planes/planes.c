@@ -297,7 +297,7 @@ static splat_status look_for_rounds(finder *f, splat_error *error)
 {
     const plane_shade shade = {f->maps, f->views};
     f->shade = &shade;
-    SPLAT_TRY(plane_kept_mark(&shade, f->n_planes, f->threads, f->are_kept, error));
+    plane_kept_mark(&shade, f->n_planes, f->threads, f->are_kept);
     SPLAT_TRY(for_views(f, settle_seeds, error));
     SPLAT_TRY(plane_rounds_find(&shade, f->planes, f->n_planes, f->noise, f->options->seed, f->threads, &f->rounds,
                                 error));
