@@ -13,6 +13,7 @@ enum { SIDE = 96, RAYS = 6, STRIPES = 12 };
 /* Levels on both sides of a straight edge, and how they change towards it, a pixel: light in a corner. */
 typedef struct corner {
     double left, right, left_slope, right_slope;
+    double reach; /* pixels in which slopes fall to a third away from the edge; 0: they stay */
     double angle, off; /* of the edge's normal; how far the edge is from the middle of the picture */
 } corner;
 
@@ -24,7 +25,8 @@ static double behind(const corner *k, double x, double y)
 
 static double level_at(const corner *k, double x, double y)
 {
-    const double d = behind(k, x, y);
+    double d = behind(k, x, y);
+    if (k->reach > 0) d = d < 0 ? k->reach * expm1(d / k->reach) : -k->reach * expm1(-d / k->reach);
     return d < 0 ? k->left + k->left_slope * fmax(d, -12) : k->right + k->right_slope * fmin(d, 12);
 }
 
@@ -141,6 +143,18 @@ static void a_corner_without_a_jump_is_darkest(void **state)
 }
 
 /* Next to the border of the picture, and where what is behind the edge is no line, the gradient tells. */
+/* Nearer to a corner less light comes in, and walls become dark faster: neither side is a line, which looks like a jump
+ * on the way to the corner. Yet no step is as steep as a jump's. */
+static void a_corner_of_bent_sides_is_darkest(void **state)
+{
+    (void)state;
+    double mean, most;
+    measure_all((corner){.left = 90, .right = 90, .left_slope = -1.8, .right_slope = 4, .reach = 10}, &mean, &most);
+    assert_true(fabs(mean) < 0.3 && most < 0.6);
+    measure_all((corner){.left = 80, .right = 80, .left_slope = -3.4, .right_slope = 2, .reach = 12}, &mean, &most);
+    assert_true(fabs(mean) < 0.3 && most < 0.6);
+}
+
 static void an_edge_without_lines_is_where_the_gradient_is(void **state)
 {
     (void)state;
@@ -175,6 +189,7 @@ int main(void)
         cmocka_unit_test(a_step_is_where_it_is),
         cmocka_unit_test(light_in_a_corner_does_not_move_its_edge),
         cmocka_unit_test(a_corner_without_a_jump_is_darkest),
+        cmocka_unit_test(a_corner_of_bent_sides_is_darkest),
         cmocka_unit_test(an_edge_without_lines_is_where_the_gradient_is),
         cmocka_unit_test(a_plain_picture_has_no_edge),
     };

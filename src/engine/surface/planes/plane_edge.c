@@ -9,6 +9,7 @@
 
 #include "math/camera.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -23,7 +24,8 @@
 #define TURN_REACH 8     /* pixels from the gradient's place to a corner without a jump */
 #define TURN_SPREAD 1    /* pixels on both sides of it that the blur rounds */
 #define LEAST_RAMP 0.2f  /* of the steeper side: how steep the other one is */
-#define STEEP 8.0f       /* pixels in which the steeper side changes by more than a bent ramp seems to jump */
+#define STEEP 4.5f       /* pixels in which the steeper side changes by more than bent sides seem to jump */
+#define SHARP 2.25f      /* times the steeper side's change by a pixel: that of a jump in its middle */
 #define RAMP_OFF 0.25f   /* of a side's change by a pixel: how far its levels are off their line */
 
 enum { SIDE = SPREAD + RAMP, LEVELS = 2 * SIDE + 1 };
@@ -140,10 +142,18 @@ static ramp fit(const float *levels, int first)
 }
 
 /* The place of an edge, pixels from the gradient's: of a jump of so many levels, or where two lines meet, and how much
- * the steeper one changes by a pixel. */
+ * the steeper one changes by a pixel. sharp: the largest change at a jump by a pixel, times that of its steeper side. */
 typedef struct finding {
-    float at, height;
+    float at, height, sharp;
 } finding;
+
+/* The largest change of the levels by a pixel in the middle, times the larger slope of both sides. */
+static float sharpness(const float levels[LEVELS], const ramp *before, const ramp *behind)
+{
+    float most = 0;
+    for (int t = -SPREAD; t < SPREAD; t++) most = fmaxf(most, fabsf(levels[t + SIDE + 1] - levels[t + SIDE]));
+    return most / (fmaxf(fabsf(before->slope), fabsf(behind->slope)) + FLT_MIN);
+}
 
 /* Finds the jump between both lines that has the area of the levels. False: they are no lines with a jump. */
 static bool find_jump(const float levels[LEVELS], finding *found)
@@ -159,7 +169,7 @@ static bool find_jump(const float levels[LEVELS], finding *found)
         s += (sum - area) / here;
         if (!(fabsf(s) < MOST_MOVE)) return false;
     }
-    *found = (finding){s, fabsf(jump + turn * s)};
+    *found = (finding){s, fabsf(jump + turn * s), sharpness(levels, &before, &behind)};
     return fmaxf(before.off, behind.off) < STRAIGHT * found->height;
 }
 
@@ -178,7 +188,7 @@ static bool is_turn(const float *levels, int middle, finding *found)
     const float most = fmaxf(fabsf(before.slope), fabsf(behind.slope));
     if (!(before.slope * behind.slope < 0) || (before.slope < 0) != (here < left)) return false;
     if (!(least > LEAST_RAMP * most) || !(fmaxf(before.off, behind.off) < RAMP_OFF * least)) return false;
-    *found = (finding){(before.level - behind.level) / (behind.slope - before.slope), most};
+    *found = (finding){.at = (before.level - behind.level) / (behind.slope - before.slope), .height = most};
     return fabsf(found->at) < MOST_MOVE;
 }
 
@@ -209,9 +219,9 @@ bool plane_edge_place(const splat_camera *camera, const plane_work *work, int x,
     if (!place_gradient(camera, work->gradient, x, y, direction, end, found)) return false;
     const bool jumps = take_levels(camera, work->smooth, found, direction, levels) && find_jump(levels, &jump);
     const bool turns = find_turn(camera, work->smooth, found, direction, &turn);
-    /* a bent ramp seems to jump on the way to its end */
-    const bool is_ramp = jumps && turns && fabsf(turn.at - jump.at) > MOST_MOVE && jump.height < STEEP * turn.height;
-    const float by = jumps && !is_ramp ? jump.at : turns ? turn.at : 0;
+    /* sides that become steeper towards a corner seem to jump on the way to it */
+    const bool is_bent = turns && jump.height < STEEP * turn.height && jump.sharp < SHARP;
+    const float by = jumps && !is_bent ? jump.at : turns ? turn.at : 0;
     for (int k = 0; k < 2; k++) found[k] += by * direction[k];
     return true;
 }
