@@ -6,6 +6,7 @@
 
 #include "base/rng.h"
 #include "surface/planes/plane_fit.h"
+#include "surface/planes/plane_rename.h"
 #include "surface/planes/plane_square.h"
 
 #include <stdlib.h>
@@ -21,7 +22,6 @@
 #define SAME_DEPTH 0.02f /* of the depth: two planes meet at an edge that has both of them there */
 #define LEAST_MET 0.1    /* of the edges: where they meet the same plane */
 #define LEAST_VIEWS 3u   /* that see them meet */
-#define NOWHERE UINT16_MAX
 
 /* The edges at which a sheet meets another plane. */
 typedef struct meeting {
@@ -217,7 +217,7 @@ static bool mark(sheets *s, const bool *are_square, int threads, bool *any)
     return ok;
 }
 
-/* The larger plane that each sheet hides or NOWHERE, in becomes[n]; of other planes themselves. */
+/* The larger plane that each sheet hides or PLANE_NOWHERE, in becomes[n]; of other planes themselves. */
 static void find(const sheets *s, uint16_t *becomes)
 {
     for (size_t i = 0; i < s->n; i++) {
@@ -228,64 +228,8 @@ static void find(const sheets *s, uint16_t *becomes)
         for (size_t k = 0; k < s->n; k++)
             if (hidden[k] > hidden[most]) most = k;
         const bool is_before = hidden[most] && (double)hidden[most] >= LEAST_HIDDEN * (double)s->counts[i];
-        becomes[i] = is_before ? (uint16_t)most : NOWHERE;
+        becomes[i] = is_before ? (uint16_t)most : PLANE_NOWHERE;
     }
-}
-
-/* Follows a plane to the end: a larger one may be a sheet, too. */
-static uint16_t last_of(const uint16_t *becomes, uint16_t plane)
-{
-    while (plane != NOWHERE && becomes[plane] != plane) plane = becomes[plane];
-    return plane;
-}
-
-/* Gives a segment's slots their new planes. slots: of the slots that there were those that they are now, from 1 on. */
-static void rename_slots(plane_segment *segment, const uint16_t *becomes, const uint16_t *numbers, uint8_t *slots)
-{
-    const int n = segment->n_planes, n_strong = segment->n_strong;
-    segment->n_planes = segment->n_strong = 0;
-    for (int k = 0; k < n; k++) {
-        const uint16_t plane = last_of(becomes, segment->planes[k]);
-        slots[k + 1] = 0;
-        if (plane == NOWHERE) continue;
-        segment->planes[segment->n_planes++] = numbers[plane];
-        segment->n_strong += k < n_strong;
-        slots[k + 1] = segment->n_planes;
-    }
-}
-
-static bool rename_view(const splat_camera *camera, plane_view *view, const uint16_t *becomes, const uint16_t *numbers)
-{
-    uint8_t(*slots)[PLANE_SLOTS + 1] = calloc((size_t)view->n_segments + 1, sizeof *slots);
-    if (!slots) return false;
-    for (uint32_t i = 0; i < view->n_segments; i++) rename_slots(&view->segments[i], becomes, numbers, slots[i]);
-    for (size_t p = 0; p < splat_camera_pixels(camera); p++) {
-        const uint32_t label = view->labels[p], slot = label >> PLANE_LABEL_SHIFT;
-        if (!slot) continue;
-        const uint32_t segment = (label & PLANE_LABEL_SEGMENT) - 1, now = slots[segment][slot];
-        view->segments[segment].n_taken -= !now;
-        view->labels[p] = (uint16_t)((label & PLANE_LABEL_SEGMENT) | now << PLANE_LABEL_SHIFT);
-    }
-    for (uint32_t i = 0; i < view->n_hypotheses; i++) {
-        int32_t *plane = &view->hypotheses[i].plane;
-        if (*plane >= 0) *plane = becomes[*plane] == *plane ? (int32_t)numbers[*plane] : -1;
-    }
-    free(slots);
-    return true;
-}
-
-static bool remove_all(sheets *s, const uint16_t *becomes, size_t *n)
-{
-    uint16_t numbers[PLANE_MAX_PLANES];
-    bool ok = true;
-    *n = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        numbers[i] = (uint16_t)*n;
-        if (becomes[i] == i) s->planes[(*n)++] = s->planes[i];
-    }
-    for (size_t v = 0; ok && v < s->maps->n; v++)
-        ok = rename_view(&s->maps->views[v].camera, &s->views[v], becomes, numbers);
-    return ok;
 }
 
 splat_status plane_sheets_remove(const splat_view_maps *maps, plane_view *views, plane_global *planes, size_t *n,
@@ -307,7 +251,7 @@ splat_status plane_sheets_remove(const splat_view_maps *maps, plane_view *views,
         ok = look_all(&s, threads);
         meet_all(&s);
         if (ok) find(&s, becomes);
-        ok = ok && remove_all(&s, becomes, n);
+        ok = ok && plane_rename(maps, views, planes, n, becomes);
     }
     free(s.counts);
     free(s.hidden);
