@@ -21,8 +21,6 @@
 #define LEAST_SIGMA 0.2     /* pixels: at least, as all views may share an error (a shadow next to an edge) */
 #define EDGE_CUT 5.0        /* sigmas: where their weight ends once pairs of planes are sure */
 #define EDGE_RUN 8.0        /* pixels of an edge that share their error */
-#define LEAST_WEIGHT 0.64   /* mean weight of the edges of two planes; outlines of what stands in front have less, and
-                               a third of the edges of a wall may be those of the vault above it */
 #define SURE_PASS 3         /* from which on pairs with less are left out */
 #define ANCHOR_SIGMA 0.002  /* of the depth: of a plane's anchors, at least, as those of plain parts agree on a wrong
                                depth */
@@ -70,11 +68,6 @@ typedef struct refiner {
     bool is_short;     /* memory ended */
 } refiner;
 
-static double tukey(double q)
-{
-    return q * q < 1 ? (1 - q * q) * (1 - q * q) : 0;
-}
-
 /* Adds weight * (rows * x + residual)^2; rows: 3 unknowns of each of the planes. */
 static void add(refiner *r, const size_t *planes, size_t n_planes, const double *rows, double residual, double weight)
 {
@@ -93,48 +86,30 @@ static void rows_of_place(const plane_fit *fit, const double place[3], double ro
     rows[2] = -1;
 }
 
-/* The line of two planes seen from c lies in the plane through c with the normal m = a s_b - b s_a, s: distances of c.
- * The residual is the distance of the edge from it in the picture. All edges within `cut` tell how sure the pair is;
- * those within `sigmas` of its deviation move it. */
+/* All edges within `cut` of the line of their planes tell how sure the pair is; those within `sigmas` of its deviation
+ * move it. */
 static void add_crease(refiner *r, const plane_shared_edge *edge, double cut, double sigmas)
 {
-    const splat_camera *c = edge->camera;
     const size_t planes[2] = {edge->a, edge->b};
     const plane_fit *fit[2] = {&r->planes[edge->a].fit, &r->planes[edge->b].fit};
+    const plane_shared_line line = plane_shared_edge_line(edge, fit[0], fit[1]);
     pair *own = &r->pairs[edge->a * r->n + edge->b];
-    const double x = ((double)edge->x - (double)c->cx) / (double)c->fx;
-    const double y = ((double)edge->y - (double)c->cy) / (double)c->fy;
-    double d[3], at[3], s[2], along[2], right = 0, down = 0, rows[6];
-    for (int k = 0; k < 3; k++) {
-        at[k] = (double)c->center[k];
-        d[k] = (double)c->rotation[k] * x + (double)c->rotation[3 + k] * y + (double)c->rotation[6 + k];
-    }
-    for (int k = 0; k < 2; k++) {
-        s[k] = splat_dot3(fit[k]->normal, at) - fit[k]->offset;
-        along[k] = splat_dot3(fit[k]->normal, d);
-    }
-    for (int k = 0; k < 3; k++) {
-        double m = fit[0]->normal[k] * s[1] - fit[1]->normal[k] * s[0];
-        right += m * (double)c->rotation[k] / (double)c->fx;
-        down += m * (double)c->rotation[3 + k] / (double)c->fy;
-    }
-    double scale = 1 / (sqrt(right * right + down * down) + 1e-300);
-    double residual = scale * (s[1] * along[0] - s[0] * along[1]), weight = tukey(residual / cut);
+    double weight = plane_tukey(line.residual / cut), rows[6];
     own->n++;
     own->weight += weight;
-    own->distance += weight * fabs(residual);
+    own->distance += weight * fabs(line.residual);
     if (own->is_out || !(weight > 0)) return;
-    weight = tukey(residual / fmin(cut, sigmas * own->sigma));
+    weight = plane_tukey(line.residual / fmin(cut, sigmas * own->sigma));
     if (!(weight > 0)) return;
     for (int k = 0; k < 2; k++) {
-        double sign = k ? -scale : scale, of_s[3];
-        rows_of_place(fit[k], at, of_s);
+        double sign = k ? -line.scale : line.scale, of_s[3];
+        rows_of_place(fit[k], line.at, of_s);
         for (int j = 0; j < 3; j++) {
-            double of_along = j < 2 ? splat_dot3(fit[k]->axes[j], d) : 0;
-            rows[3 * k + j] = sign * (s[1 - k] * of_along - along[1 - k] * of_s[j]);
+            double of_along = j < 2 ? splat_dot3(fit[k]->axes[j], line.ray) : 0;
+            rows[3 * k + j] = sign * (line.s[1 - k] * of_along - line.along[1 - k] * of_s[j]);
         }
     }
-    add(r, planes, 2, rows, residual, weight / (own->sigma * own->sigma * EDGE_RUN));
+    add(r, planes, 2, rows, line.residual, weight / (own->sigma * own->sigma * EDGE_RUN));
 }
 
 /* An anchor keeps its plane as well as all of them agree on it. before: of the last pass; NULL: only measure. */
@@ -144,7 +119,7 @@ static void add_anchor(refiner *r, const plane_anchor *anchor, const own_anchors
     const plane_fit *fit = &r->planes[plane].fit;
     const double place[3] = {(double)anchor->position[0], (double)anchor->position[1], (double)anchor->position[2]};
     const double distance = plane_distance(fit, anchor->position), depth = (double)anchor->depth;
-    double weight = tukey(distance / (PLANE_ANCHOR_REACH * depth)), rows[3];
+    double weight = plane_tukey(distance / (PLANE_ANCHOR_REACH * depth)), rows[3];
     own_anchors *own = &r->sums[plane];
     if (!(weight > 0)) return;
     own->weight += weight;
@@ -172,7 +147,7 @@ static void add_angle(refiner *r, size_t a, size_t b, int axis, double weight)
         if (axis < 0) rows[3 + k] = splat_dot3(p->normal, q->axes[k]);
         else if (k == axis) rows[3 + k] = -splat_dot3(p->normal, q->normal);
     }
-    add(r, planes, 2, rows, residual, weight * tukey(residual / ANGLE_CUT) / (ANGLE_SIGMA * ANGLE_SIGMA));
+    add(r, planes, 2, rows, residual, weight * plane_tukey(residual / ANGLE_CUT) / (ANGLE_SIGMA * ANGLE_SIGMA));
 }
 
 /* True if two planes are nearly at a right angle; *is_parallel: or nearly parallel. */
@@ -237,7 +212,7 @@ static void solve(refiner *r)
     }
 }
 
-static const double cuts[N_PASSES] = {10, 7, 5, 3.5, 2.5, 2.5, 2.5, 2.5}; /* pixels */
+static const double cuts[N_PASSES] = {10, 7, 5, 3.5, PLANE_EDGE_CUT, PLANE_EDGE_CUT, PLANE_EDGE_CUT, PLANE_EDGE_CUT};
 
 /* The deviation of edges, pixels, by their weighted distances: strong edges lie within a tenth of a pixel, weak ones
  * within half. */
@@ -252,7 +227,7 @@ static void add_all_creases(refiner *r, int pass, bool has_rims)
     const bool is_fine = pass >= SURE_PASS, is_sure = is_fine || has_rims;
     for (size_t i = 0; i < r->n * r->n; i++) {
         pair *own = &r->pairs[i];
-        own->is_out = own->is_barred || (is_sure && own->weight < LEAST_WEIGHT * own->n);
+        own->is_out = own->is_barred || (is_sure && own->weight < PLANE_SURE_EDGES * own->n);
         own->sigma = is_fine ? sigma_of(own->distance, own->weight) : EDGE_SIGMA;
         own->n = own->weight = own->distance = 0;
     }
@@ -314,7 +289,7 @@ static uint32_t count_others(const refiner *r, size_t plane)
     uint32_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
         const pair *own = &r->pairs[i < plane ? i * r->n + plane : plane * r->n + i];
-        n += i != plane && !own->is_out && own->weight > 0 && own->weight >= LEAST_WEIGHT * own->n;
+        n += i != plane && !own->is_out && own->weight > 0 && own->weight >= PLANE_SURE_EDGES * own->n;
     }
     return n;
 }

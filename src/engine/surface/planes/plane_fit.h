@@ -29,4 +29,10 @@ bool plane_ransac_next(plane_ransac *r, uint32_t round, uint32_t n_all, plane_hy
 /* True if the seeds determine the plane in all directions. */
 bool plane_hypothesis_spreads(const plane_hypothesis *h);
 
+/* Tukey's weight of a residual that is q times the largest one. */
+static inline double plane_tukey(double q)
+{
+    return q * q < 1 ? (1 - q * q) * (1 - q * q) : 0;
+}
+
 #endif

@@ -5,7 +5,9 @@
 #include "surface/planes/plane_edge.h"
 
 #include "math/camera.h"
+#include "math/vec3.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #define MOST_GAP 0.04f      /* of the depth, between both planes along the ray of an edge */
@@ -27,6 +29,32 @@ typedef struct finder {
     plane_shared_edge *found;
     meeting *meetings; /* [n][n] */
 } finder;
+
+plane_shared_line plane_shared_edge_line(const plane_shared_edge *edge, const plane_fit *a, const plane_fit *b)
+{
+    const splat_camera *c = edge->camera;
+    const plane_fit *fit[2] = {a, b};
+    const double x = ((double)edge->x - (double)c->cx) / (double)c->fx;
+    const double y = ((double)edge->y - (double)c->cy) / (double)c->fy;
+    double right = 0, down = 0;
+    plane_shared_line line;
+    for (int k = 0; k < 3; k++) {
+        line.at[k] = (double)c->center[k];
+        line.ray[k] = (double)c->rotation[k] * x + (double)c->rotation[3 + k] * y + (double)c->rotation[6 + k];
+    }
+    for (int k = 0; k < 2; k++) {
+        line.s[k] = splat_dot3(fit[k]->normal, line.at) - fit[k]->offset;
+        line.along[k] = splat_dot3(fit[k]->normal, line.ray);
+    }
+    for (int k = 0; k < 3; k++) {
+        const double m = a->normal[k] * line.s[1] - b->normal[k] * line.s[0];
+        right += m * (double)c->rotation[k] / (double)c->fx;
+        down += m * (double)c->rotation[3 + k] / (double)c->fy;
+    }
+    line.scale = 1 / (sqrt(right * right + down * down) + 1e-300);
+    line.residual = line.scale * (line.s[1] * line.along[0] - line.s[0] * line.along[1]);
+    return line;
+}
 
 int plane_of_texture(const splat_view_map *map, const plane_view *view, const plane_global *planes, size_t n,
                      size_t pixel, float position[3])
