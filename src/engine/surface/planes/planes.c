@@ -27,6 +27,7 @@
 #include "surface/planes/plane_shade.h"
 #include "surface/planes/plane_sheets.h"
 #include "surface/planes/plane_textured.h"
+#include "surface/planes/plane_twins.h"
 #include "surface/planes/plane_votes.h"
 
 #include <stdlib.h>
@@ -373,13 +374,17 @@ static splat_status confirm(finder *f, splat_error *error)
     return settle_all(f, &share, error);
 }
 
-/* Moves the planes to where the photos have their edges. Planes of texture have a part in that alone. */
+/* Moves the planes to where the photos have their edges. Planes of texture have a part in that alone. Where two planes
+ * turn out to be one, all move again. */
 static splat_status refine(finder *f, splat_error *error)
 {
-    size_t n = f->n_planes;
-    if (!n) return SPLAT_OK;
-    SPLAT_TRY(plane_textured_add(f->maps, f->views, f->options->seed, f->threads, f->planes, &n, error));
-    return plane_creases_refine(f->maps, f->views, f->planes, n, f->threads, error);
+    for (size_t before = 0; f->n_planes && f->n_planes != before;) {
+        size_t n = before = f->n_planes;
+        SPLAT_TRY(plane_textured_add(f->maps, f->views, f->options->seed, f->threads, f->planes, &n, error));
+        SPLAT_TRY(plane_creases_refine(f->maps, f->views, f->planes, n, f->threads, error));
+        SPLAT_TRY(plane_twins_join(f->maps, f->views, f->planes, n, &f->n_planes, error));
+    }
+    return SPLAT_OK;
 }
 
 static splat_status find(finder *f, splat_error *error)
