@@ -188,7 +188,8 @@ static bool is_turn(const float *levels, int middle, finding *found)
     const float most = fmaxf(fabsf(before.slope), fabsf(behind.slope));
     if (!(before.slope * behind.slope < 0) || (before.slope < 0) != (here < left)) return false;
     if (!(least > LEAST_RAMP * most) || !(fmaxf(before.off, behind.off) < RAMP_OFF * least)) return false;
-    *found = (finding){.at = (before.level - behind.level) / (behind.slope - before.slope), .height = most};
+    const float at = (before.level - behind.level) / (behind.slope - before.slope);
+    *found = (finding){.at = at, .height = most};
     return fabsf(found->at) < MOST_MOVE;
 }
 

@@ -30,6 +30,8 @@ typedef struct twins {
     size_t n_all;
     plane_shared_edge *edges;
     size_t n_edges;
+    const plane_shared_edge **own; /* [n_own] of the plane that is asked */
+    size_t n_own;
 } twins;
 
 /* Edges of a plane with another: how many, and the sums of their weights on the plane and on its twin. */
@@ -54,9 +56,8 @@ static double weight_on(const twins *t, const plane_shared_edge *edge, size_t b,
 static void measure(const twins *t, size_t a, size_t b, meeting *meetings)
 {
     for (size_t c = 0; c < t->n_all; c++) meetings[c] = (meeting){0};
-    for (size_t i = 0; i < t->n_edges; i++) {
-        const plane_shared_edge *edge = &t->edges[i];
-        if (edge->a != a && edge->b != a) continue;
+    for (size_t i = 0; i < t->n_own; i++) {
+        const plane_shared_edge *edge = t->own[i];
         const size_t c = edge->a == a ? edge->b : edge->a;
         const plane_fit *fit = &t->planes[a].fit, *partner = &t->planes[c].fit;
         if (c == b || fabs(splat_dot3(partner->normal, t->planes[b].fit.normal)) > MOST_COSINE) continue;
@@ -103,10 +104,13 @@ static bool is_near(const twins *t, size_t a, size_t b)
 }
 
 /* The plane that a is a twin of, or a. */
-static size_t twin_of(const twins *t, size_t a, size_t n, meeting *meetings)
+static size_t twin_of(twins *t, size_t a, size_t n, meeting *meetings)
 {
     double most = LEAST_GAIN;
     size_t found = a;
+    t->n_own = 0;
+    for (size_t i = 0; i < t->n_edges; i++)
+        if (t->edges[i].a == a || t->edges[i].b == a) t->own[t->n_own++] = &t->edges[i];
     for (size_t b = 0; b < n; b++) {
         if (b == a || splat_dot3(t->planes[a].fit.normal, t->planes[b].fit.normal) < LEAST_COSINE) continue;
         const double gain = gain_of(t, a, b, meetings);
@@ -136,6 +140,8 @@ splat_status plane_twins_join(const splat_view_maps *maps, plane_view *views, pl
     uint16_t becomes[PLANE_MAX_PLANES];
     meeting *meetings = malloc((n_all + 1) * sizeof *meetings);
     bool ok = plane_shared_edges_find(maps, views, planes, n_all, &t.edges, &t.n_edges) && meetings;
+    t.own = malloc((t.n_edges + 1) * sizeof *t.own);
+    ok = ok && t.own;
     for (size_t i = 0; i < *n; i++) becomes[i] = (uint16_t)i;
     for (size_t a = 0; ok && a < *n; a++) {
         size_t b = twin_of(&t, a, *n, meetings);
@@ -146,6 +152,7 @@ splat_status plane_twins_join(const splat_view_maps *maps, plane_view *views, pl
     }
     ok = ok && plane_rename(maps, views, planes, n, becomes);
     free(meetings);
+    free(t.own);
     free(t.edges);
     return ok ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for twins of %zu planes", *n);
 }
