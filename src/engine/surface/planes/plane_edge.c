@@ -142,7 +142,7 @@ static ramp fit(const float *levels, int first)
 }
 
 /* The place of an edge, pixels from the gradient's: of a jump of so many levels, or where two lines meet, and how much
- * the steeper one changes by a pixel. sharp: the largest change at a jump by a pixel, times that of its steeper side. */
+ * the steeper one changes by a pixel. sharp: the largest change by a pixel at a jump, times its steeper side's. */
 typedef struct finding {
     float at, height, sharp;
 } finding;
