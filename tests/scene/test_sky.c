@@ -178,6 +178,13 @@ static void a_ceiling_is_no_sky(void **state)
     check_none(SKY_CEILING);
 }
 
+/* Walls of one colour are a function of direction; but points of the scene lie on them. */
+static void what_has_points_is_no_sky(void **state)
+{
+    (void)state;
+    check_none(SKY_LOFT);
+}
+
 static void few_photos_say_nothing(void **state)
 {
     (void)state;
@@ -310,6 +317,7 @@ int main(void)
         cmocka_unit_test(lenses_may_darken_corners),  cmocka_unit_test(photos_may_have_their_own_tones),
         cmocka_unit_test(phones_develop_each_photo_in_their_own_way),
         cmocka_unit_test(walls_are_no_sky),           cmocka_unit_test(a_ceiling_is_no_sky),
+        cmocka_unit_test(what_has_points_is_no_sky),
         cmocka_unit_test(white_paper_is_a_backdrop),
         cmocka_unit_test(few_photos_say_nothing),     cmocka_unit_test(none_finds_none),
         cmocka_unit_test(threads_do_not_change_it),   cmocka_unit_test(masks_of_a_folder_are_read),

@@ -23,6 +23,8 @@
 #define LONGEST_MASK 1024 /* pixels of the longer side of a mask that is read */
 #define BACKDROP_FIT 0.9  /* of a white backdrop, at least */
 #define BACKDROP_WHITE 235 /* levels of each channel, at least, in the mean of its directions */
+#define MOST_BRIGHT_POINTS 0.05 /* of a bright sky: density of points in it, of that in the photos */
+#define MOST_POINTS 0.1         /* of a dome, which has more evidence */
 #define BRIGHT 200         /* levels of each channel of half of the plain pixels: with fewer no mean is white */
 
 /* ---------------------------------------------------------------- from the photos */
@@ -137,10 +139,25 @@ static splat_status find_backdrop(sky_finder *f, splat_error *error)
     return SPLAT_OK;
 }
 
+/* Tells a sky from walls and ceilings, on which points of the scene lie. Walls in the same light everywhere are a
+ * function of direction as well, and ceilings are bright. */
+static splat_status is_sky(const sky_finder *f, bool *result, splat_error *error)
+{
+    sky_rim rim;
+    *result = f->is_backdrop;
+    if (f->is_backdrop) return SPLAT_OK;
+    SPLAT_TRY(sky_rim_look(f, &rim, error));
+    if (f->brightness > 0)
+        *result = rim.is_known && rim.density < MOST_BRIGHT_POINTS && rim.is_uneven;
+    else
+        *result = rim.density < MOST_POINTS;
+    return SPLAT_OK;
+}
+
 static splat_status find(splat_scene *scene, splat_sky *sky, splat_error *error)
 {
     sky_finder f = {.scene = scene, .n = scene->dataset.n_train, .threads = scene->context->threads};
-    bool is_cut_out = false, is_open = true;
+    bool is_cut_out = false, is_found = false;
     if (f.n == 0) return SPLAT_OK;
     SPLAT_TRY(has_alpha(scene, &is_cut_out, error));
     if (is_cut_out) return SPLAT_OK;
@@ -151,9 +168,9 @@ static splat_status find(splat_scene *scene, splat_sky *sky, splat_error *error)
     if (status == SPLAT_OK && !(f.fit > 0) && !(f.brightness > 0)) status = find_backdrop(&f, error);
     if (status == SPLAT_OK && (f.fit > 0 || f.brightness > 0)) {
         status = sky_regions_find(&f, error);
-        if (status == SPLAT_OK && f.brightness > 0) status = sky_rim_check(&f, &is_open, error);
-        if (status == SPLAT_OK && is_open) take_masks(&f, sky);
-        if (status == SPLAT_OK && is_open) status = take_colors(&f, sky, error);
+        if (status == SPLAT_OK) status = is_sky(&f, &is_found, error);
+        if (status == SPLAT_OK && is_found) take_masks(&f, sky);
+        if (status == SPLAT_OK && is_found) status = take_colors(&f, sky, error);
     }
     sky_photos_free(&f);
     free(f.dome);

@@ -10,7 +10,6 @@
 
 #define MOST_POINTS 20000
 #define INSET 3           /* pixels: points so near to the rim are not in the sky */
-#define MOST_DENSITY 0.05 /* of points in the sky, of that in the photos */
 #define REACH 4           /* pixels: points so far below the sky are at its rim */
 #define CELL 4            /* columns: the nearest point of these counts */
 #define CELLS 70          /* in a photo of 280 pixels */
@@ -91,7 +90,7 @@ static void look(const sky_finder *f, const sky_photo *photo, rim_photo *of)
     of->pixels = (uint32_t)splat_camera_pixels(c);
 }
 
-static bool is_empty(const rim_photo *photos, size_t n)
+static double density_of(const rim_photo *photos, size_t n)
 {
     double n_inside = 0, n_points = 0, inside = 0, pixels = 0;
     for (size_t v = 0; v < n; v++) {
@@ -100,11 +99,11 @@ static bool is_empty(const rim_photo *photos, size_t n)
         inside += photos[v].inside;
         pixels += photos[v].pixels;
     }
-    return inside > 0 && n_inside * pixels < MOST_DENSITY * n_points * inside;
+    return inside > 0 && n_points > 0 ? n_inside * pixels / (n_points * inside) : 0;
 }
 
 /* values: [as many as there are points at the rim] */
-static bool has_heights(const rim_photo *photos, size_t n, float *values)
+static bool is_uneven(const rim_photo *photos, size_t n, float *values)
 {
     size_t n_rim = 0, n_top = 0;
     for (size_t v = 0; v < n; v++)
@@ -117,15 +116,16 @@ static bool has_heights(const rim_photo *photos, size_t n, float *values)
     return (double)n_top < MOST_CEILING * (double)n_rim;
 }
 
-splat_status sky_rim_check(const sky_finder *f, bool *is_open, splat_error *error)
+splat_status sky_rim_look(const sky_finder *f, sky_rim *rim, splat_error *error)
 {
     rim_photo *photos = calloc(f->n + 1, sizeof *photos);
     float *values = malloc((f->n + 1) * CELLS * sizeof *values);
-    *is_open = false;
-    if (photos && values && !f->scene->dataset.random_points) {
+    *rim = (sky_rim){.is_known = f->scene->dataset.n_points > 0 && !f->scene->dataset.random_points};
+    if (photos && values && rim->is_known) {
 #pragma omp parallel for num_threads(f->threads) schedule(dynamic, 1)
         for (size_t v = 0; v < f->n; v++) look(f, &f->photos[v], &photos[v]);
-        *is_open = is_empty(photos, f->n) && has_heights(photos, f->n, values);
+        rim->density = density_of(photos, f->n);
+        rim->is_uneven = is_uneven(photos, f->n, values);
     }
     splat_status status = photos && values ? SPLAT_OK
                                            : splat_fail(error, SPLAT_ERROR_MEMORY,

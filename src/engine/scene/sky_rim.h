@@ -4,9 +4,15 @@
 
 #include "scene/sky_parts.h"
 
-/* Asks the points of the scene. Nothing is in the sky, and its lower rim lies at many heights: roofs, trees, hills. A
- * ceiling has points, or its rim lies at its own height, above the cameras, with nothing higher. is_open: true for a
- * sky; false too where fewer than 30 points lie at the rim. Needs the masks of sky_regions_find. Errors: MEMORY. */
-splat_status sky_rim_check(const sky_finder *finder, bool *is_open, splat_error *error);
+/* Points of the scene in the sky and at its rim. */
+typedef struct sky_rim {
+    bool is_known;  /* the scene has points that are not random */
+    double density; /* of points in the sky, of that in the photos */
+    bool is_uneven; /* the lower rim of the sky lies at many heights: roofs, trees, hills. That of a ceiling lies at its
+                       own height, above the cameras, with nothing higher. False too where fewer than 30 points are */
+} sky_rim;
+
+/* Needs the masks of sky_regions_find. Errors: MEMORY. */
+splat_status sky_rim_look(const sky_finder *finder, sky_rim *rim, splat_error *error);
 
 #endif
