@@ -185,6 +185,36 @@ static void an_apse_behind_arches_is_found(void **state)
     assert_true(apse >= 8 && apse < n);
 }
 
+/* A vault along x takes places of the apse at its end; those nearer to the apse are the apse's as well. */
+static void a_vault_leaves_the_apse_its_places(void **state)
+{
+    (void)state;
+    static const plane_round apse = {.axis = {0, 0, 1}, .center = {5, 0, 0}, .radius = 3, .is_fixed = true,
+                                     .is_touching = true, .along = {1, 0, 0}};
+    static const float of_apse[3] = {8.1f, 0, 1}, of_vault[3] = {5.5f, 2.9f, 2.1f};
+    plane_rounds rounds = {.n = 1};
+    plane_round_place place = {.depth = 10};
+    uint8_t taker = 0;
+    plane_round_places places = {.places = &place, .taker = &taker, .rounds = &rounds, .n = 1};
+    plane_round_fitter f = {.s = &places, .round = apse};
+    rounds.all[0] = (plane_round){.axis = {1, 0, 0}, .center = {0, 0, 2}, .radius = 3};
+    memcpy(place.position, of_apse, sizeof of_apse);
+    assert_true(plane_round_is_free(&f, 0)); /* nobody took it */
+    taker = PLANE_ROUND_LEFT;
+    assert_false(plane_round_is_free(&f, 0));
+    taker = 1;
+    assert_true(plane_round_is_free(&f, 0));
+    memcpy(place.position, of_vault, sizeof of_vault);
+    assert_false(plane_round_is_free(&f, 0));
+    memcpy(place.position, of_apse, sizeof of_apse);
+    f.round.is_touching = false;
+    assert_false(plane_round_is_free(&f, 0));
+    f.round.is_touching = true;
+    rounds.all[0] = apse; /* those of another apse, a tenth away, are not */
+    f.round.center[0] += 0.1;
+    assert_false(plane_round_is_free(&f, 0));
+}
+
 /* Rims on planes say alone where a cylinder between walls is, if there are 40, and surely more than elsewhere. Fewer do
  * not, nor those that lie elsewhere, nor for another cylinder. Rims of a segment count once, however often its places
  * come. */
@@ -196,7 +226,7 @@ static void exact_rims_speak_alone(void **state)
     plane_segment segments[2] = {{.n_seeds = N}, {.n_seeds = 0}};
     plane_round_place of_rows[3] = {{.depth = 2}, {.depth = 2, .segment = 1}, {.depth = 2}};
     uint32_t first_segment[2] = {0, 2};
-    uint8_t is_taken[3] = {0};
+    uint8_t taker[3] = {0};
     for (int n_settled = ENOUGH - 1; n_settled <= ENOUGH; n_settled++)
         for (int kind = 0; kind < 4; kind++) {
             const bool is_touching = kind & 1, is_elsewhere = kind & 2;
@@ -213,7 +243,7 @@ static void exact_rims_speak_alone(void **state)
             passage_make(&p, seeds, N);
             p.view.segments = segments;
             p.places.places = of_rows;
-            p.places.is_taken = is_taken;
+            p.places.taker = taker;
             p.places.first_segment = first_segment;
             p.places.n = 3;
             assert_true(plane_round_fitter_make(&f, &p.places));
@@ -277,6 +307,7 @@ int main(void)
         cmocka_unit_test(rims_pull_a_surface),
         cmocka_unit_test(rims_vote_for_a_cylinder_between_walls),
         cmocka_unit_test(an_apse_behind_arches_is_found),
+        cmocka_unit_test(a_vault_leaves_the_apse_its_places),
         cmocka_unit_test(exact_rims_speak_alone),
         cmocka_unit_test(rims_tell_a_place_alone_or_with_the_shading),
     };

@@ -32,7 +32,7 @@ static bool draw(const plane_round_places *s, uint32_t model, uint32_t number, p
     const plane_round_place *p = &s->places[a], *q = &s->places[b];
     float apart = 0;
     for (int k = 0; k < 3; k++) apart += (p->position[k] - q->position[k]) * (p->position[k] - q->position[k]);
-    if (s->is_taken[a] || s->is_taken[b] || apart > 0.5f * p->depth * p->depth) return false;
+    if (s->taker[a] || s->taker[b] || apart > 0.5f * p->depth * p->depth) return false;
     const plane_round_kind kind = (plane_round_kind)(number % PLANE_ROUND_KINDS);
     const double *axis = kind == PLANE_ROUND_UPRIGHT ? draw_axis(s, r.x[2]) : NULL;
     if ((kind == PLANE_ROUND_UPRIGHT && !axis) || !plane_round_of_two(p, q, kind, axis, round)) return false;
@@ -47,7 +47,7 @@ static uint32_t count(const plane_round_places *s, const plane_round *round)
     const uint32_t stride = s->n / SAMPLE + 1;
     uint32_t n[3] = {0};
     for (uint32_t i = 0; i < s->n; i += stride)
-        if (!s->is_taken[i]) n[1 + plane_round_side(round, &s->places[i])]++;
+        if (!s->taker[i]) n[1 + plane_round_side(round, &s->places[i])]++;
     return n[0] > n[2] ? n[0] : n[2];
 }
 

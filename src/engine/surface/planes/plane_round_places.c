@@ -134,8 +134,8 @@ bool plane_round_places_take(plane_round_places *s)
     }
     s->n_asked = room;
     s->places = malloc((room + 1) * sizeof *s->places);
-    s->is_taken = calloc(room + 1, 1);
-    const bool ok = starts && s->first && s->first_segment && s->places && s->is_taken;
+    s->taker = calloc(room + 1, 1);
+    const bool ok = starts && s->first && s->first_segment && s->places && s->taker;
 #pragma omp parallel for schedule(dynamic, 1) num_threads(s->threads)
     for (size_t v = 0; v < (ok ? n_views : 0); v++)
         s->first[v + 1] = take(s, (uint32_t)v, step * s->shade->views[v].shade_side, s->places + starts[v]);
@@ -161,7 +161,7 @@ int plane_round_side(const plane_round *round, const plane_round_place *place)
 void plane_round_places_free(plane_round_places *s)
 {
     free(s->places);
-    free(s->is_taken);
+    free(s->taker);
     free(s->first);
     free(s->first_segment);
 }

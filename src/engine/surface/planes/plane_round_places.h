@@ -10,6 +10,7 @@ typedef struct plane_round_axis {
     double weight;       /* area of the planes, the smaller of two, times views that see it */
 } plane_round_axis;
 
+#define PLANE_ROUND_LEFT 255
 #define PLANE_ROUND_AXIS_PLANES 20 /* planes that tell directions, */
 #define PLANE_ROUND_AXES 210       /* of one or two of these */
 
@@ -23,7 +24,8 @@ typedef struct plane_round_places {
     plane_round_axis axes[PLANE_ROUND_AXES]; /* [n_axes] of decreasing weight */
     uint32_t n_axes;
     plane_round_place *places;  /* [n] by views */
-    uint8_t *is_taken;          /* [n] */
+    uint8_t *taker;             /* [n] round surface that took the place, + 1; PLANE_ROUND_LEFT: left out; 0: free */
+    const plane_rounds *rounds; /* those found so far */
     uint32_t n, *first;         /* first: [views + 1] place of each view */
     uint32_t *first_segment;    /* [views + 1] segments of the views before each */
     size_t n_asked;             /* places of all views, those with a plane, too */
@@ -32,7 +34,7 @@ typedef struct plane_round_places {
     int threads;
 } plane_round_places;
 
-/* Fills walls, axes, places, is_taken and first, and their numbers. False: memory is exhausted. The caller frees them
+/* Fills walls, axes, places, taker and first, and their numbers. False: memory is exhausted. The caller frees them
  * in either case. */
 bool plane_round_places_take(plane_round_places *places);
 void plane_round_places_free(plane_round_places *places);

@@ -42,12 +42,18 @@
 #define TOUCH_FLAT 0.25     /* of the places on it: so many planes explain as well, at most */
 #define TOUCH_MOVED 0.1     /* of the radius: so far away fewer rims lie on one */
 #define TOUCH_ALONE 0.1     /* of its rims: fewer lie there, and rims tell it alone */
+#define NEARER 0.5          /* times the distance from the surface that took a place: it is not that one's */
 #define FLAT_RIM 0.1        /* of the radius */
 
-/* Places that cylinders took may belong to the ball between them. */
-static bool is_free(const plane_round_fitter *f, uint32_t place)
+bool plane_round_is_free(const plane_round_fitter *f, uint32_t place)
 {
-    return !f->s->is_taken[place] || (f->round.is_fixed && plane_round_is_ball(&f->round));
+    const uint8_t number = f->s->taker[place];
+    if (!number || (f->round.is_fixed && plane_round_is_ball(&f->round))) return true;
+    if (!f->round.is_touching || number == PLANE_ROUND_LEFT) return false;
+    const plane_round *taker = &f->s->rounds->all[number - 1];
+    const float *position = f->s->places[place].position;
+    return fabs(splat_dot3(f->round.axis, taker->axis)) < PLANE_ROUND_PARALLEL &&
+           fabs(plane_round_distance(&f->round, position)) < NEARER * fabs(plane_round_distance(taker, position));
 }
 
 /* The free places on the surface, on the side that more show. False: too few. */
@@ -55,7 +61,7 @@ static bool gather(plane_round_fitter *f)
 {
     uint32_t n[2] = {0}, n_views = 0, n_flat = 0, last = UINT32_MAX;
     for (uint32_t i = 0; i < f->s->n; i++) {
-        const int side = is_free(f, i) ? plane_round_side(&f->round, &f->s->places[i]) : 0;
+        const int side = plane_round_is_free(f, i) ? plane_round_side(&f->round, &f->s->places[i]) : 0;
         if (side) n[side > 0]++;
     }
     const int side = n[1] > n[0] ? 1 : -1;
@@ -63,7 +69,7 @@ static bool gather(plane_round_fitter *f)
     f->length = 0;
     for (uint32_t i = 0; i < f->s->n; i++) {
         const plane_round_place *p = &f->s->places[i];
-        if (!is_free(f, i) || plane_round_side(&f->round, p) != side) continue;
+        if (!plane_round_is_free(f, i) || plane_round_side(&f->round, p) != side) continue;
         f->inliers[f->n++] = i;
         f->length += (double)p->depth;
         n_views += p->view != last;

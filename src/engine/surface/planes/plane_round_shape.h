@@ -7,6 +7,9 @@
 /* False: memory is exhausted. The caller frees it in either case. */
 bool plane_round_fitter_make(plane_round_fitter *f, const plane_round_places *places);
 void plane_round_fitter_free(plane_round_fitter *f);
+/* True if a place may tell f->round. Places of cylinders tell the ball between them, too. A vault takes places of the
+ * apse behind it, and these tell the apse as well if they lie half as far from it as from the vault, or less. */
+bool plane_round_is_free(const plane_round_fitter *f, uint32_t place);
 /* Fits f->round to its places and their rims. Returns the part of these that lies on it; 0: it has too few places. */
 double plane_round_shape(plane_round_fitter *f);
 /* Takes the rims that f->round is compared with: those of the segments of its places, as far as they are near to it.

@@ -26,7 +26,7 @@ static void leave_out(const plane_round_fitter *f, const plane_round *last)
     for (uint32_t i = 0; i < f->n; i++) {
         const plane_round_place *p = &f->s->places[f->inliers[i]];
         if (again || fabs(plane_round_distance(&f->round, p->position)) < TAKEN * (double)p->depth)
-            f->s->is_taken[f->inliers[i]] = 1;
+            f->s->taker[f->inliers[i]] = PLANE_ROUND_LEFT;
     }
 }
 
@@ -41,7 +41,7 @@ static void accept(const plane_round_fitter *f, const plane_round *round, plane_
         plane_slant slant;
         bool is_far;
         if (plane_round_nearest(c, round, p->x, p->y, 1 / p->depth, CLAIMED, &is_far, &slant))
-            f->s->is_taken[i] = 1;
+            f->s->taker[i] = (uint8_t)rounds->n;
     }
 }
 
@@ -235,8 +235,8 @@ static void find_ends(plane_round_fitter *f, plane_rounds *rounds)
 splat_status plane_rounds_find(const plane_shade *shade, const plane_global *planes, size_t n_planes, float noise,
                                uint64_t seed, int threads, plane_rounds *rounds, splat_error *error)
 {
-    plane_round_places s = {.shade = shade, .planes = planes, .n_planes = n_planes, .noise = noise, .seed = seed,
-                            .threads = threads};
+    plane_round_places s = {.shade = shade, .planes = planes, .n_planes = n_planes, .rounds = rounds, .noise = noise,
+                            .seed = seed, .threads = threads};
     plane_round_fitter fitters[MOST_FITTERS] = {0};
     rounds->n = 0;
     plane_round_pair *pairs = malloc(PLANE_ROUND_DRAWS * sizeof *pairs);
