@@ -33,12 +33,14 @@ bool plane_round_slant_now(const plane_shade *shade, uint32_t v, size_t pixel, p
     return plane_shade_slant_of_map(map, pixel, slant);
 }
 
-/* True if a place lies near the rectangle of a plane of the scene, as parts of walls do that no view gave the plane. */
+/* True if a place lies near the rectangle of a plane of the scene, as parts of walls do that no view gave the plane.
+ * Planes that the photos left are lids over round surfaces. */
 static bool is_flat(const plane_round_places *s, const plane_round_place *p)
 {
     for (size_t i = 0; i < s->n_planes; i++) {
         const plane_fit *fit = &s->planes[i].fit;
         double facing = 0;
+        if (!s->are_kept[i]) continue;
         for (int k = 0; k < 3; k++) facing += fit->normal[k] * (double)p->normal[k];
         if (fabs(facing) > LEAST_COSINE && fabs(plane_distance(fit, p->position)) < FLAT * (double)p->depth &&
             plane_cell(&s->planes[i], p->position) != SIZE_MAX)

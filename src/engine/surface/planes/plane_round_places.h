@@ -18,6 +18,7 @@ typedef struct plane_round_axis {
 typedef struct plane_round_places {
     const plane_shade *shade;
     const plane_global *planes; /* [n_planes] */
+    const bool *are_kept;       /* [n_planes] by the photos (plane_kept_mark) */
     size_t n_planes;
     size_t walls[PLANE_ROUND_AXIS_PLANES]; /* [n_walls] numbers of the planes that tell directions */
     uint32_t n_walls;

@@ -41,7 +41,7 @@
 #define TOUCH_PART 0.011    /* of all places that were asked: at least so many lie on one that touches two walls */
 #define TOUCH_FLAT 0.25     /* of the places on it: so many planes explain as well, at most */
 #define TOUCH_MOVED 0.1     /* of the radius: so far away fewer rims lie on one */
-#define TOUCH_ALONE 0.1     /* of its rims: fewer lie there, and rims tell it alone */
+#define TOUCH_ALONE 0.125   /* of its rims: fewer lie there, and rims tell it alone */
 #define NEARER 0.5          /* times the distance from the surface that took a place: it is not that one's */
 #define FLAT_RIM 0.1        /* of the radius */
 

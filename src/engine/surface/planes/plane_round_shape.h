@@ -25,7 +25,7 @@ void plane_round_straighten(plane_round_fitter *f);
 bool plane_round_is_loose(const plane_round_fitter *f);
 /* False if the photos already say that a surface is somewhere else. */
 bool plane_round_is_likely(plane_round_fitter *f);
-/* True if f->seeds tell where a surface stands along its walls. Seeds suffice where fewer than a tenth as many lie a
+/* True if f->seeds tell where a surface stands along its walls. Seeds suffice where fewer than an eighth as many lie a
  * tenth of the radius away from the surface; else shading must agree, as columns before a wall have rims, too.
  * residual: of the surface, levels. */
 bool plane_round_is_told_by_rims(const plane_round_fitter *f, double residual);

@@ -232,11 +232,12 @@ static void find_ends(plane_round_fitter *f, plane_rounds *rounds)
                 accept(f, &f->round, rounds);
 }
 
-splat_status plane_rounds_find(const plane_shade *shade, const plane_global *planes, size_t n_planes, float noise,
-                               uint64_t seed, int threads, plane_rounds *rounds, splat_error *error)
+splat_status plane_rounds_find(const plane_shade *shade, const plane_global *planes, const bool *are_kept,
+                               size_t n_planes, float noise, uint64_t seed, int threads, plane_rounds *rounds,
+                               splat_error *error)
 {
-    plane_round_places s = {.shade = shade, .planes = planes, .n_planes = n_planes, .rounds = rounds, .noise = noise,
-                            .seed = seed, .threads = threads};
+    plane_round_places s = {.shade = shade, .planes = planes, .are_kept = are_kept, .n_planes = n_planes,
+                            .rounds = rounds, .noise = noise, .seed = seed, .threads = threads};
     plane_round_fitter fitters[MOST_FITTERS] = {0};
     rounds->n = 0;
     plane_round_pair *pairs = malloc(PLANE_ROUND_DRAWS * sizeof *pairs);

@@ -300,8 +300,8 @@ static splat_status look_for_rounds(finder *f, splat_error *error)
     f->shade = &shade;
     plane_kept_mark(&shade, f->n_planes, f->threads, f->are_kept);
     SPLAT_TRY(for_views(f, settle_seeds, error));
-    SPLAT_TRY(plane_rounds_find(&shade, f->planes, f->n_planes, f->noise, f->options->seed, f->threads, &f->rounds,
-                                error));
+    SPLAT_TRY(plane_rounds_find(&shade, f->planes, f->are_kept, f->n_planes, f->noise, f->options->seed, f->threads,
+                                &f->rounds, error));
     SPLAT_TRY(for_views(f, choose_known, error));
     SPLAT_TRY(ask_each_other(f, error));
     return look_for_arches(f, error);
