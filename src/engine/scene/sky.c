@@ -23,8 +23,8 @@
 #define LONGEST_MASK 1024 /* pixels of the longer side of a mask that is read */
 #define BACKDROP_FIT 0.9  /* of a white backdrop, at least */
 #define BACKDROP_WHITE 235 /* levels of each channel, at least, in the mean of its directions */
-#define MOST_BRIGHT_POINTS 0.05 /* of a bright sky: density of points in it, of that in the photos */
-#define MOST_POINTS 0.1         /* of a dome, which has more evidence */
+#define BRIGHT_DENSITY 0.05 /* of points in a bright sky, of that in the photos, at most */
+#define DOME_DENSITY 0.1   /* the same of a dome, which has more evidence */
 #define BRIGHT 200         /* levels of each channel of half of the plain pixels: with fewer no mean is white */
 
 /* ---------------------------------------------------------------- from the photos */
@@ -148,9 +148,9 @@ static splat_status is_sky(const sky_finder *f, bool *result, splat_error *error
     if (f->is_backdrop) return SPLAT_OK;
     SPLAT_TRY(sky_rim_look(f, &rim, error));
     if (f->brightness > 0)
-        *result = rim.is_known && rim.density < MOST_BRIGHT_POINTS && rim.is_uneven;
+        *result = rim.is_known && rim.density < BRIGHT_DENSITY && rim.is_uneven;
     else
-        *result = rim.density < MOST_POINTS;
+        *result = !rim.is_known || rim.density < DOME_DENSITY;
     return SPLAT_OK;
 }
 

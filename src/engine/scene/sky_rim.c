@@ -90,7 +90,8 @@ static void look(const sky_finder *f, const sky_photo *photo, rim_photo *of)
     of->pixels = (uint32_t)splat_camera_pixels(c);
 }
 
-static double density_of(const rim_photo *photos, size_t n)
+/* False: no point is seen, or the sky has no pixels away from its rim. */
+static bool find_density(const rim_photo *photos, size_t n, double *density)
 {
     double n_inside = 0, n_points = 0, inside = 0, pixels = 0;
     for (size_t v = 0; v < n; v++) {
@@ -99,7 +100,9 @@ static double density_of(const rim_photo *photos, size_t n)
         inside += photos[v].inside;
         pixels += photos[v].pixels;
     }
-    return inside > 0 && n_points > 0 ? n_inside * pixels / (n_points * inside) : 0;
+    if (!(inside > 0 && n_points > 0)) return false;
+    *density = n_inside * pixels / (n_points * inside);
+    return true;
 }
 
 /* values: [as many as there are points at the rim] */
@@ -120,11 +123,11 @@ splat_status sky_rim_look(const sky_finder *f, sky_rim *rim, splat_error *error)
 {
     rim_photo *photos = calloc(f->n + 1, sizeof *photos);
     float *values = malloc((f->n + 1) * CELLS * sizeof *values);
-    *rim = (sky_rim){.is_known = f->scene->dataset.n_points > 0 && !f->scene->dataset.random_points};
-    if (photos && values && rim->is_known) {
+    *rim = (sky_rim){.is_known = false};
+    if (photos && values && !f->scene->dataset.random_points) {
 #pragma omp parallel for num_threads(f->threads) schedule(dynamic, 1)
         for (size_t v = 0; v < f->n; v++) look(f, &f->photos[v], &photos[v]);
-        rim->density = density_of(photos, f->n);
+        rim->is_known = find_density(photos, f->n, &rim->density);
         rim->is_uneven = is_uneven(photos, f->n, values);
     }
     splat_status status = photos && values ? SPLAT_OK

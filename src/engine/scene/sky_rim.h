@@ -6,10 +6,11 @@
 
 /* Points of the scene in the sky and at its rim. */
 typedef struct sky_rim {
-    bool is_known;  /* the scene has points that are not random */
+    bool is_known;  /* the photos show points that are not random, and the sky has pixels away from its rim */
     double density; /* of points in the sky, of that in the photos */
-    bool is_uneven; /* the lower rim of the sky lies at many heights: roofs, trees, hills. That of a ceiling lies at its
-                       own height, above the cameras, with nothing higher. False too where fewer than 30 points are */
+    bool is_uneven; /* the lower rim of the sky lies at many heights: roofs, trees, hills. The rim of a ceiling lies at
+                       the height of the ceiling, above the cameras, with nothing higher. False too where fewer than 30
+                       points lie at the rim */
 } sky_rim;
 
 /* Needs the masks of sky_regions_find. Errors: MEMORY. */
