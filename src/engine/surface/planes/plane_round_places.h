@@ -10,7 +10,7 @@ typedef struct plane_round_axis {
     double weight;       /* area of the planes, the smaller of two, times views that see it */
 } plane_round_axis;
 
-#define PLANE_ROUND_LEFT 255
+#define PLANE_ROUND_LEFT 255       /* more than PLANE_MAX_ROUNDS */
 #define PLANE_ROUND_AXIS_PLANES 20 /* planes that tell directions, */
 #define PLANE_ROUND_AXES 210       /* of one or two of these */
 
@@ -18,7 +18,7 @@ typedef struct plane_round_axis {
 typedef struct plane_round_places {
     const plane_shade *shade;
     const plane_global *planes; /* [n_planes] */
-    const bool *are_kept;       /* [n_planes] by the photos (plane_kept_mark) */
+    const bool *are_kept;       /* [n_planes] plane_kept_mark; the others explain no places */
     size_t n_planes;
     size_t walls[PLANE_ROUND_AXIS_PLANES]; /* [n_walls] numbers of the planes that tell directions */
     uint32_t n_walls;
@@ -26,7 +26,7 @@ typedef struct plane_round_places {
     uint32_t n_axes;
     plane_round_place *places;  /* [n] by views */
     uint8_t *taker;             /* [n] round surface that took the place, + 1; PLANE_ROUND_LEFT: left out; 0: free */
-    const plane_rounds *rounds; /* those found so far */
+    plane_rounds *rounds;       /* found so far */
     uint32_t n, *first;         /* first: [views + 1] place of each view */
     uint32_t *first_segment;    /* [views + 1] segments of the views before each */
     size_t n_asked;             /* places of all views, those with a plane, too */

@@ -31,8 +31,9 @@ static void leave_out(const plane_round_fitter *f, const plane_round *last)
 }
 
 /* The places of a new surface, and those near to it, which may be poor places of it, make no other. */
-static void accept(const plane_round_fitter *f, const plane_round *round, plane_rounds *rounds)
+static void accept(const plane_round_fitter *f, const plane_round *round)
 {
+    plane_rounds *rounds = f->s->rounds;
     if (rounds->n == PLANE_MAX_ROUNDS) return;
     rounds->all[rounds->n++] = *round;
     for (uint32_t i = 0; i < f->s->n; i++) {
@@ -140,15 +141,15 @@ static bool find_one(plane_round_fitter *fitters, const plane_round_pair *pairs,
     return false;
 }
 
-static void find_all(plane_round_fitter *f, plane_round_pair *pairs, plane_rounds *rounds)
+static void find_all(plane_round_fitter *f, plane_round_pair *pairs)
 {
     plane_round last = {.radius = 0};
     int n_failed = 0;
-    for (uint32_t model = 0; f->s->n && n_failed < FAILURES && rounds->n < PLANE_MAX_ROUNDS; model++) {
+    for (uint32_t model = 0; f->s->n && n_failed < FAILURES && f->s->rounds->n < PLANE_MAX_ROUNDS; model++) {
         const uint32_t n = plane_round_pairs_draw(f->s, model, pairs);
         if (!n) return;
         if (find_one(f, pairs, n)) {
-            accept(f, &f->round, rounds);
+            accept(f, &f->round);
             n_failed = 0;
             continue;
         }
@@ -204,7 +205,7 @@ static int first_of(const answer *answers, int n)
 
 /* Cylinders between walls that face each other: the largest, as a vault, then the others. Places that one takes speak
  * against the others no more, so these are asked once more. False: memory is exhausted. */
-static bool find_touching(plane_round_fitter *fitters, plane_rounds *rounds)
+static bool find_touching(plane_round_fitter *fitters)
 {
     plane_round found[PLANE_ROUND_TOUCHING];
     answer answers[PLANE_ROUND_TOUCHING];
@@ -214,7 +215,7 @@ static bool find_touching(plane_round_fitter *fitters, plane_rounds *rounds)
     int best = largest_of(answers, n);
     if (best < 0) best = first_of(answers, n);
     while (best >= 0) {
-        accept(fitters, &answers[best].round, rounds);
+        accept(fitters, &answers[best].round);
         answers[best].is_taken = true;
         ask_all(fitters, found, n, answers);
         best = first_of(answers, n);
@@ -223,13 +224,14 @@ static bool find_touching(plane_round_fitter *fitters, plane_rounds *rounds)
 }
 
 /* The balls between cylinders. */
-static void find_ends(plane_round_fitter *f, plane_rounds *rounds)
+static void find_ends(plane_round_fitter *f)
 {
+    const plane_rounds *rounds = f->s->rounds;
     const size_t n = rounds->n;
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
             if (meet_in_ball(&rounds->all[i], &rounds->all[k], &f->round) && plane_round_is_supported(f))
-                accept(f, &f->round, rounds);
+                accept(f, &f->round);
 }
 
 splat_status plane_rounds_find(const plane_shade *shade, const plane_global *planes, const bool *are_kept,
@@ -243,10 +245,10 @@ splat_status plane_rounds_find(const plane_shade *shade, const plane_global *pla
     plane_round_pair *pairs = malloc(PLANE_ROUND_DRAWS * sizeof *pairs);
     bool ok = plane_round_places_take(&s) && pairs;
     for (int i = 0; i < MOST_FITTERS; i++) ok = ok && plane_round_fitter_make(&fitters[i], &s);
-    ok = ok && find_touching(fitters, rounds);
+    ok = ok && find_touching(fitters);
     if (ok) {
-        find_all(fitters, pairs, rounds);
-        find_ends(fitters, rounds);
+        find_all(fitters, pairs);
+        find_ends(fitters);
     }
     free(pairs);
     for (int i = 0; i < MOST_FITTERS; i++) plane_round_fitter_free(&fitters[i]);
