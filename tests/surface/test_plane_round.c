@@ -2,6 +2,7 @@
 #include "plane_fixture.h"
 #include "surface/planes/plane_round_shape.h"
 #include "surface/planes/plane_round_touch.h"
+#include "surface/planes/plane_votes.h"
 
 static const plane_round pillar = {.axis = {0, 0, 1}, .center = {1, 2, 0}, .radius = 0.5};
 static const plane_round dome = {.center = {1, 2, 3}, .radius = 2};
@@ -185,6 +186,43 @@ static void an_apse_behind_arches_is_found(void **state)
     assert_true(apse >= 8 && apse < n);
 }
 
+/* A plane explains the places near its rectangle, unless the photos have left the plane. */
+static void planes_that_photos_left_explain_nothing(void **state)
+{
+    (void)state;
+    enum { W = 32, H = 24 };
+    static uint16_t labels[W * H];
+    static float depth[W * H];
+    static int16_t normal[2 * W * H];
+    const double from[3] = {0, 0, 0}, to[3] = {0, 1, 0};
+    const float towards[3] = {0, -1, 0};
+    plane_segment segment = {.n_pixels = W * H};
+    plane_view view = {.labels = labels, .segments = &segment, .n_segments = 1, .shade_width = W, .shade_height = H,
+                       .shade_side = 1};
+    splat_view_map map = {.camera = room_camera(from, to, W, H, 30), .depth = depth, .normal = normal};
+    const splat_view_maps maps = {.n = 1, .views = &map};
+    const plane_shade shade = {&maps, &view};
+    plane_global lid = {.fit = {.normal = {0, -1, 0}, .offset = -2, .centroid = {0, 2, 0},
+                                .axes = {{1, 0, 0}, {0, 0, 1}}}, .low = {-3, -3}, .high = {3, 3}, .n_views = 3};
+    for (int i = 0; i < W * H; i++) {
+        labels[i] = 1;
+        depth[i] = 2;
+        splat_normal_encode(towards, normal + 2 * i);
+    }
+    plane_lay_cells(&lid, 0);
+    for (int is_kept = 0; is_kept < 2; is_kept++) {
+        const bool are_kept[1] = {is_kept};
+        plane_round_places places = {.shade = &shade, .planes = &lid, .are_kept = are_kept, .n_planes = 1,
+                                     .threads = 1};
+        uint32_t n_flat = 0;
+        assert_true(plane_round_places_take(&places));
+        assert_true(places.n > 20);
+        for (uint32_t i = 0; i < places.n; i++) n_flat += places.places[i].is_flat;
+        assert_int_equal(n_flat, is_kept ? places.n : 0);
+        plane_round_places_free(&places);
+    }
+}
+
 /* A vault along x takes places of the apse at its end; those nearer to the apse are the apse's as well. */
 static void a_vault_leaves_the_apse_its_places(void **state)
 {
@@ -307,6 +345,7 @@ int main(void)
         cmocka_unit_test(rims_pull_a_surface),
         cmocka_unit_test(rims_vote_for_a_cylinder_between_walls),
         cmocka_unit_test(an_apse_behind_arches_is_found),
+        cmocka_unit_test(planes_that_photos_left_explain_nothing),
         cmocka_unit_test(a_vault_leaves_the_apse_its_places),
         cmocka_unit_test(exact_rims_speak_alone),
         cmocka_unit_test(rims_tell_a_place_alone_or_with_the_shading),
