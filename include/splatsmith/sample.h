@@ -24,9 +24,12 @@ typedef enum splat_sample_scene {
     SPLAT_SAMPLE_SCENE_TABLE,   /* meshes of yours (`things`) on a table, from all around */
     SPLAT_SAMPLE_SCENE_PLACE,   /* a building or a room of yours (`things`) under the sky, from where one can stand */
     SPLAT_SAMPLE_SCENE_PRODUCT, /* TABLE with white paper before a white wall */
-    SPLAT_SAMPLE_SCENE_FLIGHT   /* PLACE as a drone sees it: straight down, and from a circle around it */
+    SPLAT_SAMPLE_SCENE_FLIGHT,  /* PLACE as a drone sees it: straight down, and from a circle around it */
+    SPLAT_SAMPLE_SCENE_LOFT,    /* a room under a roof: low walls, slopes, beams, all of one plaster */
+    SPLAT_SAMPLE_SCENE_OFFICE   /* two plain corridors and a room, with doors and lamps */
 } splat_sample_scene;
-#define SPLAT_WORDS_SAMPLE_SCENE "basic|objects|room|street|hall|gate|room2|glossy|wheel|table|place|product|flight"
+#define SPLAT_WORDS_SAMPLE_SCENE                                                                                       \
+    "basic|objects|room|street|hall|gate|room2|glossy|wheel|table|place|product|flight|loft|office"
 
 /* The camera model of the pictures: a pinhole, or one of COLMAP's that distort, in the order of its numbers;
  * EQUIRECTANGULAR panoramas; WIDE_FISHEYE is OPENCV_FISHEYE with 180 degrees over the width. */

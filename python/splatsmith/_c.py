@@ -419,6 +419,8 @@ class SampleScene(IntEnum):
     PLACE = 10
     PRODUCT = 11
     FLIGHT = 12
+    LOFT = 13
+    OFFICE = 14
 
 
 class SampleDistortion(IntEnum):

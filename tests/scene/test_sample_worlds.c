@@ -29,6 +29,8 @@ static const struct {
     {SPLAT_SAMPLE_SCENE_ROOM2, 0xf, 0.25},
     {SPLAT_SAMPLE_SCENE_GLOSSY, 0x13, 0.25}, /* its thin legs are too few for a small truth */
     {SPLAT_SAMPLE_SCENE_WHEEL, 0xf, 0.1},
+    {SPLAT_SAMPLE_SCENE_LOFT, 0xb, 0.25},
+    {SPLAT_SAMPLE_SCENE_OFFICE, 0x7, 0.25},
 };
 enum { N_WORLDS = sizeof worlds / sizeof worlds[0] };
 

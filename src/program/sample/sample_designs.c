@@ -4,7 +4,9 @@
 #include "sample/sample_gate.h"
 #include "sample/sample_glossy.h"
 #include "sample/sample_hall.h"
+#include "sample/sample_loft.h"
 #include "sample/sample_objects.h"
+#include "sample/sample_office.h"
 #include "sample/sample_place.h"
 #include "sample/sample_room.h"
 #include "sample/sample_room2.h"
@@ -32,6 +34,8 @@ static const struct {
     [SPLAT_SAMPLE_SCENE_PRODUCT] = {splat_sample_product_init, splat_sample_table_camera, SPLAT_SAMPLE_TABLE_LARGEST,
                                     NULL},
     [SPLAT_SAMPLE_SCENE_FLIGHT] = {splat_sample_place_init, splat_sample_place_flight, SPLAT_SAMPLE_PLACE_SIZE, NULL},
+    [SPLAT_SAMPLE_SCENE_LOFT] = {splat_sample_loft_init, splat_sample_loft_camera, 0, NULL},
+    [SPLAT_SAMPLE_SCENE_OFFICE] = {splat_sample_office_init, splat_sample_office_camera, 0, NULL},
 };
 
 bool splat_sample_is_photographic(splat_sample_scene scene)
