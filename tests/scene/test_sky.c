@@ -185,6 +185,27 @@ static void what_has_points_is_no_sky(void **state)
     check_none(SKY_LOFT);
 }
 
+/* Photos of plain walls show no points there. But sky does not surround pictures. */
+static void walls_with_pictures_are_no_sky(void **state)
+{
+    (void)state;
+    check_none(SKY_PICTURES);
+}
+
+/* Shades of walls lie on a ball as large as the room. */
+static void shades_of_walls_have_parallax(void **state)
+{
+    (void)state;
+    check_none(SKY_SHADED);
+}
+
+/* Where one photo sees a window the others see a wall. */
+static void windows_are_no_sky(void **state)
+{
+    (void)state;
+    check_none(SKY_WINDOWS);
+}
+
 static void few_photos_say_nothing(void **state)
 {
     (void)state;
@@ -317,7 +338,9 @@ int main(void)
         cmocka_unit_test(lenses_may_darken_corners),  cmocka_unit_test(photos_may_have_their_own_tones),
         cmocka_unit_test(phones_develop_each_photo_in_their_own_way),
         cmocka_unit_test(walls_are_no_sky),           cmocka_unit_test(a_ceiling_is_no_sky),
-        cmocka_unit_test(what_has_points_is_no_sky),
+        cmocka_unit_test(what_has_points_is_no_sky),  cmocka_unit_test(walls_with_pictures_are_no_sky),
+        cmocka_unit_test(shades_of_walls_have_parallax),
+        cmocka_unit_test(windows_are_no_sky),
         cmocka_unit_test(white_paper_is_a_backdrop),
         cmocka_unit_test(few_photos_say_nothing),     cmocka_unit_test(none_finds_none),
         cmocka_unit_test(threads_do_not_change_it),   cmocka_unit_test(masks_of_a_folder_are_read),

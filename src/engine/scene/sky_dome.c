@@ -32,6 +32,10 @@ static const struct {
 enum { N_TRIES = sizeof tries / sizeof *tries };
 static const double radii[] = {3, 4, 6, 10, 20, 0};
 enum { N_RADII = sizeof radii / sizeof *radii };
+/* Of walls, whose shades move between photos. */
+static const double near_radii[] = {1.5, 2};
+enum { N_NEAR_RADII = sizeof near_radii / sizeof *near_radii };
+#define NEARER_FIT 1.08     /* times the fit, on a ball of such a radius: it is a room */
 
 /* ---------------------------------------------------------------- colours */
 
@@ -301,6 +305,24 @@ static const fitting *choose_fitting(const fitting *fittings)
     return NULL;
 }
 
+/* True if directions fit so much better on a ball as large as a room that it is one. dome: [SKY_BINS], work. */
+static bool is_room(sky_finder *f, const election *e, const float (*gains)[3], const fitting *found, sky_color *dome)
+{
+    const double far = found->fit;
+    double shares[N_FITTINGS];
+    fitting near[N_FITTINGS];
+    set_fitting(f, found, gains);
+    for (int k = 0; k < N_FITTINGS; k++) near[k] = (fitting){found->same, found->has_gains, dome, 0, 0, 0};
+    for (int i = 0; i < N_NEAR_RADII; i++) {
+        const double radius = near_radii[i] * f->extent;
+        collect(f, e, radius);
+        decide(f, e, dome);
+        measure(f, e, gains, radius, near, shares);
+        if (shares[0] > NEARER_FIT * far) return true;
+    }
+    return false;
+}
+
 /* domes: [N_FITTINGS][SKY_BINS]. */
 static void find(sky_finder *f, const election *e, const float (*gains)[3], sky_color *domes)
 {
@@ -309,6 +331,7 @@ static void find(sky_finder *f, const election *e, const float (*gains)[3], sky_
         fittings[k] = (fitting){.same = tries[k / 2].same, .has_gains = k % 2, .dome = domes + (size_t)k * SKY_BINS};
     choose_radii(f, e, gains, fittings);
     const fitting *found = choose_fitting(fittings);
+    if (found && is_room(f, e, gains, found, domes)) found = NULL;
     set_fitting(f, found ? found : &fittings[N_FITTINGS - 1], gains);
     f->fit = found ? found->fit : 0;
     if (!found) return;

@@ -1,0 +1,127 @@
+/* Points on things that sky surrounds. */
+#include "scene/sky_hanging.h"
+
+#include "math/camera.h"
+#include "scene/dataset_depth_points.h"
+#include "scene/sky_bins.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_POINTS 20000
+#define GAP 4          /* pixels of sky on each side: what is nearer is one thing, as are the leaves of a tree */
+#define LEAST_PHOTOS 3u /* that see a point */
+
+enum { FREE = 1, HELD, LOOSE }; /* marks of pixels near to what is no sky: not asked yet; held from the border; not */
+
+/* A point of the scene in the photos that see it. */
+typedef struct sighting {
+    uint16_t n, n_loose; /* photos, and those that see it on a thing with sky all around */
+} sighting;
+
+/* Marks pixels that are no sky, and those as near to them as GAP. */
+static void spread(const sky_photo *photo, uint8_t *marks)
+{
+    const int width = photo->camera.width, height = photo->camera.height;
+    memset(marks, 0, splat_camera_pixels(&photo->camera));
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++) {
+            if (photo->mask[y * width + x]) continue;
+            for (int j = y > GAP ? y - GAP : 0; j <= y + GAP && j < height; j++)
+                for (int i = x > GAP ? x - GAP : 0; i <= x + GAP && i < width; i++) marks[j * width + i] = FREE;
+        }
+}
+
+/* Marks what is connected to a pixel. queue: [pixels] */
+static void hold(const sky_photo *photo, size_t first, uint8_t *marks, uint32_t *queue)
+{
+    size_t n_queued = 0;
+    if (marks[first] != FREE) return;
+    queue[n_queued++] = (uint32_t)first;
+    marks[first] = HELD;
+    for (size_t at = 0; at < n_queued; at++) {
+        size_t next[4];
+        sky_neighbors(photo, queue[at], next);
+        for (int k = 0; k < 4; k++) {
+            if (next[k] == SIZE_MAX || marks[next[k]] != FREE) continue;
+            marks[next[k]] = HELD;
+            queue[n_queued++] = (uint32_t)next[k];
+        }
+    }
+}
+
+/* Marks what is connected to the border of the photo; the rest is loose. */
+static void hold_border(const sky_photo *photo, uint8_t *marks, uint32_t *queue)
+{
+    const size_t width = (size_t)photo->camera.width, height = (size_t)photo->camera.height;
+    for (size_t x = 0; x < width; x++) {
+        hold(photo, x, marks, queue);
+        hold(photo, (height - 1) * width + x, marks, queue);
+    }
+    for (size_t y = 0; y < height; y++) {
+        hold(photo, y * width, marks, queue);
+        hold(photo, y * width + width - 1, marks, queue);
+    }
+    for (size_t i = 0; i < width * height; i++)
+        if (marks[i] == FREE) marks[i] = LOOSE;
+}
+
+static void look(const sky_finder *f, const sky_photo *photo, const uint8_t *marks, size_t stride, sighting *all)
+{
+    const splat_dataset *dataset = &f->scene->dataset;
+    const splat_camera *c = &photo->camera;
+    for (size_t p = 0; p < dataset->n_points; p += stride) {
+        double place[3];
+        if (!splat_dataset_place_point(c, dataset->points[p].position, 0, place)) continue;
+        if (!(place[0] >= 0 && place[1] >= 0 && place[0] < c->width && place[1] < c->height)) continue;
+        const size_t pixel = (size_t)place[1] * (size_t)c->width + (size_t)place[0];
+        if (photo->mask[pixel]) continue;
+        sighting *of = &all[p / stride];
+#pragma omp atomic
+        of->n++;
+        if (marks[pixel] != LOOSE) continue;
+#pragma omp atomic
+        of->n_loose++;
+    }
+}
+
+/* False without memory. */
+static bool look_all(const sky_finder *f, size_t stride, sighting *all)
+{
+    bool is_short = false;
+#pragma omp parallel for num_threads(f->threads) schedule(dynamic, 1) reduction(|| : is_short)
+    for (size_t v = 0; v < f->n; v++) {
+        const sky_photo *photo = &f->photos[v];
+        const size_t n = splat_camera_pixels(&photo->camera);
+        uint8_t *marks = malloc(n);
+        uint32_t *queue = malloc(n * sizeof *queue);
+        if (marks && queue) {
+            spread(photo, marks);
+            hold_border(photo, marks, queue);
+            look(f, photo, marks, stride, all);
+        } else {
+            is_short = true;
+        }
+        free(marks);
+        free(queue);
+    }
+    return !is_short;
+}
+
+splat_status sky_hanging_find(const sky_finder *f, double *share, splat_error *error)
+{
+    const splat_dataset *dataset = &f->scene->dataset;
+    const size_t stride = dataset->n_points / MOST_POINTS + 1, n = (dataset->n_points + stride - 1) / stride;
+    size_t n_seen = 0, n_hanging = 0;
+    *share = 0;
+    if (dataset->random_points) return SPLAT_OK;
+    sighting *all = calloc(n + 1, sizeof *all);
+    const bool is_made = all && look_all(f, stride, all);
+    for (size_t i = 0; is_made && i < n; i++) {
+        n_seen += all[i].n >= LEAST_PHOTOS;
+        n_hanging += all[i].n_loose >= LEAST_PHOTOS && 3u * all[i].n_loose >= all[i].n;
+    }
+    if (n_seen) *share = (double)n_hanging / (double)n_seen;
+    free(all);
+    return is_made ? SPLAT_OK : splat_fail(error, SPLAT_ERROR_MEMORY, "no memory for what hangs in the sky");
+}
