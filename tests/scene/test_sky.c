@@ -199,7 +199,7 @@ static void shades_of_walls_have_parallax(void **state)
     check_none(SKY_SHADED);
 }
 
-/* Where one photo sees a window the others see a wall. */
+/* A window of one photo is a wall of the others, which look in the same direction. */
 static void windows_are_no_sky(void **state)
 {
     (void)state;

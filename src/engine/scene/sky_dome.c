@@ -32,7 +32,7 @@ static const struct {
 enum { N_TRIES = sizeof tries / sizeof *tries };
 static const double radii[] = {3, 4, 6, 10, 20, 0};
 enum { N_RADII = sizeof radii / sizeof *radii };
-/* Of walls, whose shades move between photos. */
+/* Balls as large as rooms. Shades of walls are fixed to them. */
 static const double near_radii[] = {1.5, 2};
 enum { N_NEAR_RADII = sizeof near_radii / sizeof *near_radii };
 #define NEARER_FIT 1.08     /* times the fit, on a ball of such a radius: it is a room */
