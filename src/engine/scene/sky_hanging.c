@@ -16,20 +16,33 @@ enum { FREE = 1, HELD, LOOSE }; /* marks of pixels near to what is no sky: not a
 
 /* A point of the scene in the photos that see it. */
 typedef struct sighting {
-    uint16_t n, n_loose; /* photos, and those that see it on a thing with sky all around */
+    uint32_t n, n_loose; /* photos, and those that see it on a thing with sky all around */
 } sighting;
+
+static bool is_at_sky(const sky_photo *photo, size_t pixel)
+{
+    size_t next[4];
+    sky_neighbors(photo, pixel, next);
+    for (int k = 0; k < 4; k++)
+        if (next[k] != SIZE_MAX && photo->mask[next[k]]) return true;
+    return false;
+}
+
+static void mark_around(const sky_photo *photo, size_t pixel, uint8_t *marks)
+{
+    const int width = photo->camera.width, height = photo->camera.height;
+    const int x = (int)(pixel % (size_t)width), y = (int)(pixel / (size_t)width);
+    for (int j = y > GAP ? y - GAP : 0; j <= y + GAP && j < height; j++)
+        for (int i = x > GAP ? x - GAP : 0; i <= x + GAP && i < width; i++) marks[j * width + i] = FREE;
+}
 
 /* Marks pixels that are no sky, and those as near to them as GAP. */
 static void spread(const sky_photo *photo, uint8_t *marks)
 {
-    const int width = photo->camera.width, height = photo->camera.height;
-    memset(marks, 0, splat_camera_pixels(&photo->camera));
-    for (int y = 0; y < height; y++)
-        for (int x = 0; x < width; x++) {
-            if (photo->mask[y * width + x]) continue;
-            for (int j = y > GAP ? y - GAP : 0; j <= y + GAP && j < height; j++)
-                for (int i = x > GAP ? x - GAP : 0; i <= x + GAP && i < width; i++) marks[j * width + i] = FREE;
-        }
+    const size_t n = splat_camera_pixels(&photo->camera);
+    for (size_t i = 0; i < n; i++) marks[i] = photo->mask[i] ? 0 : FREE;
+    for (size_t i = 0; i < n; i++)
+        if (!photo->mask[i] && is_at_sky(photo, i)) mark_around(photo, i, marks);
 }
 
 /* Marks what is connected to a pixel. queue: [pixels] */
@@ -119,7 +132,7 @@ splat_status sky_hanging_find(const sky_finder *f, double *share, splat_error *e
     const bool is_made = all && look_all(f, stride, all);
     for (size_t i = 0; is_made && i < n; i++) {
         n_seen += all[i].n >= LEAST_PHOTOS;
-        n_hanging += all[i].n_loose >= LEAST_PHOTOS && 3u * all[i].n_loose >= all[i].n;
+        n_hanging += all[i].n_loose >= LEAST_PHOTOS && 3 * (uint64_t)all[i].n_loose >= all[i].n;
     }
     if (n_seen) *share = (double)n_hanging / (double)n_seen;
     free(all);
