@@ -199,13 +199,6 @@ static void shades_of_walls_have_parallax(void **state)
     check_none(SKY_SHADED);
 }
 
-/* A window of one photo is a wall of the others, which look in the same direction. */
-static void windows_are_no_sky(void **state)
-{
-    (void)state;
-    check_none(SKY_WINDOWS);
-}
-
 static void few_photos_say_nothing(void **state)
 {
     (void)state;
@@ -340,7 +333,6 @@ int main(void)
         cmocka_unit_test(walls_are_no_sky),           cmocka_unit_test(a_ceiling_is_no_sky),
         cmocka_unit_test(what_has_points_is_no_sky),  cmocka_unit_test(walls_with_pictures_are_no_sky),
         cmocka_unit_test(shades_of_walls_have_parallax),
-        cmocka_unit_test(windows_are_no_sky),
         cmocka_unit_test(white_paper_is_a_backdrop),
         cmocka_unit_test(few_photos_say_nothing),     cmocka_unit_test(none_finds_none),
         cmocka_unit_test(threads_do_not_change_it),   cmocka_unit_test(masks_of_a_folder_are_read),

@@ -14,7 +14,6 @@
 #include "scene/sky_photos.h"
 #include "scene/sky_regions.h"
 #include "scene/sky_rim.h"
-#include "scene/sky_shared.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -27,8 +26,6 @@
 #define BACKDROP_WHITE 235 /* levels of each channel, at least, in the mean of its directions */
 #define BRIGHT_DENSITY 0.05 /* of points in a bright sky, of that in the photos, at most */
 #define DOME_DENSITY 0.1   /* the same of a dome, which has more evidence */
-#define BRIGHT_SHARED 0.68  /* of the photos that look where one sees a bright sky: so many see it, too */
-#define DOME_SHARED 0.5
 #define MOST_HANGING 0.002 /* of the points of the scene: they may hang in the sky */
 #define BRIGHT 200         /* levels of each channel of half of the plain pixels: with fewer no mean is white */
 
@@ -144,23 +141,21 @@ static splat_status find_backdrop(sky_finder *f, splat_error *error)
     return SPLAT_OK;
 }
 
-/* Tells a sky from what looks like one. Windows move from photo to photo. Walls in the same light everywhere are a
- * function of direction as well, but points lie on them, and pictures hang on them. Ceilings are bright, but their rim
- * is even. */
+/* Tells a sky from what looks like one. Walls in the same light everywhere are a function of direction as well, but
+ * points lie on them, and pictures hang on them. Ceilings are bright, but their rim is even. */
 static splat_status is_sky(const sky_finder *f, bool *result, splat_error *error)
 {
     sky_rim rim;
-    double shared, hanging;
+    double hanging;
     *result = f->is_backdrop;
     if (f->is_backdrop) return SPLAT_OK;
     SPLAT_TRY(sky_rim_look(f, &rim, error));
-    SPLAT_TRY(sky_shared_find(f, &shared, error));
     SPLAT_TRY(sky_hanging_find(f, &hanging, error));
     if (f->brightness > 0)
-        *result = rim.is_known && rim.density < BRIGHT_DENSITY && rim.is_uneven && shared > BRIGHT_SHARED;
+        *result = rim.is_known && rim.density < BRIGHT_DENSITY && rim.is_uneven;
     else
         *result = !rim.is_known || rim.density < DOME_DENSITY;
-    *result = *result && shared > DOME_SHARED && hanging < MOST_HANGING;
+    *result = *result && hanging < MOST_HANGING;
     return SPLAT_OK;
 }
 
