@@ -54,16 +54,17 @@ class Page:
         assert curves['stages'] == status['stages'], (curves['stages'], status)
         self.points[status['stage']] = curves['points']
         assert len(scene['views']) == 16, scene
-        self.ask_sibr()
+        none, path = self.ask_sibr()
+        assert none is None and path == os.path.realpath('scene'), path
         self.wish()
 
     def ask_sibr(self):
         with self.sibr_lock:
-            none, path = self.sibr.ask({'resolution_x': 0, 'resolution_y': 0})
-        assert none is None and path == os.path.realpath('scene'), path
+            return self.sibr.ask({'resolution_x': 0, 'resolution_y': 0})
 
     def keep_sibr(self):
-        """The server sends viewers away that ask nothing for 30 seconds, and a stage may take longer."""
+        """The server sends viewers away that ask nothing for 30 seconds, and a stage may take longer. Before the first
+        stage there is no scene to name."""
         while not self.is_over:
             try:
                 self.ask_sibr()
