@@ -146,15 +146,15 @@ static splat_status find_backdrop(sky_finder *f, splat_error *error)
 static splat_status is_sky(const sky_finder *f, bool *result, splat_error *error)
 {
     sky_rim rim;
-    double hanging;
+    double hanging = 0;
     *result = f->is_backdrop;
     if (f->is_backdrop) return SPLAT_OK;
     SPLAT_TRY(sky_rim_look(f, &rim, error));
-    SPLAT_TRY(sky_hanging_find(f, &hanging, error));
     if (f->brightness > 0)
         *result = rim.is_known && rim.density < BRIGHT_DENSITY && rim.is_uneven;
     else
         *result = !rim.is_known || rim.density < DOME_DENSITY;
+    if (*result) SPLAT_TRY(sky_hanging_find(f, &hanging, error));
     *result = *result && hanging < MOST_HANGING;
     return SPLAT_OK;
 }

@@ -21,6 +21,7 @@
 #define LEAST_FITTED 0.6    /* with gains, which can give different walls one colour */
 #define LEAST_ABOVE 0.002   /* of all pixels: fewer say nothing */
 #define LEAST_GAIN 0.02     /* of the fit, by a smaller radius or without gains */
+#define NEARER_FIT 1.08     /* times the fit, on a ball as large as a room: the dome is a room */
 
 /* Levels between colours that count as equal: a vignette or haze needs more, and a phone that develops each photo in
  * its own way still more. Walls have one colour as well, then, so the fit must be so many times that of the smallest
@@ -35,7 +36,6 @@ enum { N_RADII = sizeof radii / sizeof *radii };
 /* Balls as large as rooms. Shades of walls are fixed to them. */
 static const double near_radii[] = {1.5, 2};
 enum { N_NEAR_RADII = sizeof near_radii / sizeof *near_radii };
-#define NEARER_FIT 1.08     /* times the fit, on a ball of such a radius: it is a room */
 
 /* ---------------------------------------------------------------- colours */
 
@@ -176,10 +176,10 @@ typedef struct fitting {
 } fitting;
 enum { N_FITTINGS = 2 * N_TRIES };
 
-/* shares[k]: of plain pixels above the horizon whose bin enough photos see plain, those that have the colour of their
- * bin in fitting k. Where fewer photos look, they can say nothing. */
+/* shares[k], k < n: of plain pixels above the horizon whose bin enough photos see plain, those that have the colour of
+ * their bin in fitting k. Where fewer photos look, they can say nothing. n: N_FITTINGS at most. */
 static void measure(const sky_finder *f, const election *e, const float (*gains)[3], double radius,
-                    const fitting *fittings, double *shares)
+                    const fitting *fittings, size_t n, double *shares)
 {
     static const float ones[3] = {1, 1, 1};
     uint64_t n_above = 0, n_all = 0, n_fit[N_FITTINGS] = {0};
@@ -198,12 +198,12 @@ static void measure(const sky_finder *f, const election *e, const float (*gains)
                 const uint8_t *rgb = photo->smooth + 3 * pixel;
                 const float raw[3] = {rgb[0], rgb[1], rgb[2]};
                 const sky_color own[2] = {color_of(ones, raw), color_of(gains[v * e->step], raw)};
-                for (int k = 0; k < N_FITTINGS; k++)
+                for (size_t k = 0; k < n; k++)
                     n_fit[k] += color_fits(&own[fittings[k].has_gains], &fittings[k].dome[bin], fittings[k].same);
             }
     }
     const bool is_enough = (double)n_above >= LEAST_ABOVE * (double)n_all && n_above > 0;
-    for (int k = 0; k < N_FITTINGS; k++) shares[k] = is_enough ? (double)n_fit[k] / (double)n_above : 0;
+    for (size_t k = 0; k < n; k++) shares[k] = is_enough ? (double)n_fit[k] / (double)n_above : 0;
 }
 
 /* ---------------------------------------------------------------- the dome */
@@ -279,7 +279,7 @@ static void choose_radii(sky_finder *f, const election *e, const float (*gains)[
             set_fitting(f, &fittings[k], gains);
             decide(f, e, fittings[k].dome);
         }
-        measure(f, e, gains, radius, fittings, shares);
+        measure(f, e, gains, radius, fittings, N_FITTINGS, shares);
         for (int k = 0; k < N_FITTINGS; k++) {
             fitting *of = &fittings[k];
             of->smallest = shares[k];
@@ -305,20 +305,18 @@ static const fitting *choose_fitting(const fitting *fittings)
     return NULL;
 }
 
-/* True if directions fit so much better on a ball as large as a room that it is one. dome: [SKY_BINS], work. */
+/* True if directions fit so much better on a ball as large as a room that the dome is one. dome: [SKY_BINS], work. */
 static bool is_room(sky_finder *f, const election *e, const float (*gains)[3], const fitting *found, sky_color *dome)
 {
-    const double far = found->fit;
-    double shares[N_FITTINGS];
-    fitting near[N_FITTINGS];
+    const fitting near = {.same = found->same, .has_gains = found->has_gains, .dome = dome};
     set_fitting(f, found, gains);
-    for (int k = 0; k < N_FITTINGS; k++) near[k] = (fitting){found->same, found->has_gains, dome, 0, 0, 0};
     for (int i = 0; i < N_NEAR_RADII; i++) {
         const double radius = near_radii[i] * f->extent;
+        double share;
         collect(f, e, radius);
         decide(f, e, dome);
-        measure(f, e, gains, radius, near, shares);
-        if (shares[0] > NEARER_FIT * far) return true;
+        measure(f, e, gains, radius, &near, 1, &share);
+        if (share > NEARER_FIT * found->fit) return true;
     }
     return false;
 }
