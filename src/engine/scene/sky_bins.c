@@ -2,6 +2,7 @@
 #include "scene/sky_bins.h"
 
 #include "math/camera.h"
+#include "scene/dataset_depth_points.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -30,6 +31,32 @@ void sky_neighbors(const sky_photo *photo, size_t pixel, size_t next[4])
     next[1] = x + 1 < width ? pixel + 1 : SIZE_MAX;
     next[2] = pixel >= width ? pixel - width : SIZE_MAX;
     next[3] = pixel + width < n ? pixel + width : SIZE_MAX;
+}
+
+size_t sky_fill(const sky_photo *photo, size_t first, uint8_t from, uint8_t to, uint8_t *marks, uint32_t *queue)
+{
+    size_t n_queued = 0;
+    queue[n_queued++] = (uint32_t)first;
+    marks[first] = to;
+    for (size_t at = 0; at < n_queued; at++) {
+        size_t next[4];
+        sky_neighbors(photo, queue[at], next);
+        for (int k = 0; k < 4; k++) {
+            if (next[k] == SIZE_MAX || marks[next[k]] != from) continue;
+            marks[next[k]] = to;
+            queue[n_queued++] = (uint32_t)next[k];
+        }
+    }
+    return n_queued;
+}
+
+size_t sky_pixel_of_point(const sky_photo *photo, const float position[3])
+{
+    const splat_camera *c = &photo->camera;
+    double place[3];
+    if (!splat_dataset_place_point(c, position, 0, place)) return SIZE_MAX;
+    if (!(place[0] >= 0 && place[1] >= 0 && place[0] < c->width && place[1] < c->height)) return SIZE_MAX;
+    return (size_t)place[1] * (size_t)c->width + (size_t)place[0];
 }
 
 static uint16_t bin_of_direction(const double d[3])

@@ -16,5 +16,10 @@ void sky_bins_vote(const sky_finder *finder, const sky_photo *photo, double radi
 double sky_elevation(const sky_finder *finder, const sky_photo *photo, size_t pixel);
 /* The four pixels next to a pixel, SIZE_MAX beyond the picture. */
 void sky_neighbors(const sky_photo *photo, size_t pixel, size_t next[4]);
+/* Gives mark `to` to a pixel with mark `from`, and to all pixels with that mark that are connected to the pixel; lists
+ * them, and returns their number. marks, queue: [pixels]. */
+size_t sky_fill(const sky_photo *photo, size_t first, uint8_t from, uint8_t to, uint8_t *marks, uint32_t *queue);
+/* The pixel under a point of the scene; SIZE_MAX: the photo does not show its place. */
+size_t sky_pixel_of_point(const sky_photo *photo, const float position[3]);
 
 #endif

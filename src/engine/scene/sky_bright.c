@@ -45,36 +45,18 @@ static float quantile_of(const uint32_t counts[256], double part)
     return 0;
 }
 
-/* Marks the region without contrast that begins at a pixel, and lists its pixels; returns their number. */
-static size_t fill(const sky_photo *photo, size_t first, uint8_t *marks, uint32_t *queue)
-{
-    size_t n_queued = 0;
-    queue[n_queued++] = (uint32_t)first;
-    marks[first] = 1;
-    for (size_t at = 0; at < n_queued; at++) {
-        size_t next[4];
-        sky_neighbors(photo, queue[at], next);
-        for (int k = 0; k < 4; k++) {
-            if (next[k] == SIZE_MAX || marks[next[k]] || photo->kind[next[k]] == SKY_BUSY) continue;
-            marks[next[k]] = 1;
-            queue[n_queued++] = (uint32_t)next[k];
-        }
-    }
-    return n_queued;
-}
-
 /* Measures the bright regions at a photo's upper border, and the rest. marks, queue: [pixels]. */
 static void find_regions(const sky_finder *f, const sky_photo *photo, bright_photo *of, uint8_t *marks, uint32_t *queue)
 {
     const size_t n = splat_camera_pixels(&photo->camera), width = (size_t)photo->camera.width;
     uint32_t all[256] = {0}, sky[256] = {0};
     for (size_t i = 0; i < n; i++) all[sky_level_of(photo->rgb + 3 * i)]++;
-    memset(marks, 0, n);
+    for (size_t i = 0; i < n; i++) marks[i] = photo->kind[i] == SKY_BUSY;
     for (size_t x = 0; x < width; x++) {
         uint32_t counts[256] = {0};
         double elevation = 0;
-        if (marks[x] || photo->kind[x] == SKY_BUSY) continue;
-        const size_t n_region = fill(photo, x, marks, queue);
+        if (marks[x]) continue;
+        const size_t n_region = sky_fill(photo, x, 0, 1, marks, queue);
         for (size_t i = 0; i < n_region; i++) {
             elevation += sky_elevation(f, photo, queue[i]);
             counts[sky_level_of(photo->rgb + 3 * (size_t)queue[i])]++;

@@ -3,7 +3,6 @@
 
 #include "base/select.h"
 #include "math/photo.h"
-#include "scene/dataset_depth_points.h"
 #include "scene/sky_bins.h"
 
 #include <math.h>
@@ -40,16 +39,11 @@ static float log_of(float level)
 static void look(const sky_finder *f, const ratios *r, const sky_photo *photo, const sky_vote *votes, size_t channel,
                  float *logs)
 {
-    const splat_camera *c = &photo->camera;
     const size_t n_points = r->n_things - SKY_BINS;
     for (size_t b = 0; b < SKY_BINS; b++) logs[b] = votes[b].n ? log_of(votes[b].rgb[channel]) : NAN;
     for (size_t p = 0; p < n_points; p++) {
-        double place[3];
-        logs[SKY_BINS + p] = NAN;
-        if (!splat_dataset_place_point(c, f->scene->dataset.points[p * r->stride].position, 0, place)) continue;
-        if (!(place[0] >= 0 && place[1] >= 0 && place[0] < c->width && place[1] < c->height)) continue;
-        const size_t pixel = (size_t)place[1] * (size_t)c->width + (size_t)place[0];
-        logs[SKY_BINS + p] = log_of(photo->smooth[3 * pixel + channel]);
+        const size_t pixel = sky_pixel_of_point(photo, f->scene->dataset.points[p * r->stride].position);
+        logs[SKY_BINS + p] = pixel == SIZE_MAX ? NAN : log_of(photo->smooth[3 * pixel + channel]);
     }
 }
 

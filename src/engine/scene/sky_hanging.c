@@ -2,7 +2,6 @@
 #include "scene/sky_hanging.h"
 
 #include "math/camera.h"
-#include "scene/dataset_depth_points.h"
 #include "scene/sky_bins.h"
 
 #include <stdlib.h>
@@ -45,22 +44,9 @@ static void spread(const sky_photo *photo, uint8_t *marks)
         if (!photo->mask[i] && is_at_sky(photo, i)) mark_around(photo, i, marks);
 }
 
-/* Marks what is connected to a pixel. queue: [pixels] */
-static void hold(const sky_photo *photo, size_t first, uint8_t *marks, uint32_t *queue)
+static void hold(const sky_photo *photo, size_t pixel, uint8_t *marks, uint32_t *queue)
 {
-    size_t n_queued = 0;
-    if (marks[first] != FREE) return;
-    queue[n_queued++] = (uint32_t)first;
-    marks[first] = HELD;
-    for (size_t at = 0; at < n_queued; at++) {
-        size_t next[4];
-        sky_neighbors(photo, queue[at], next);
-        for (int k = 0; k < 4; k++) {
-            if (next[k] == SIZE_MAX || marks[next[k]] != FREE) continue;
-            marks[next[k]] = HELD;
-            queue[n_queued++] = (uint32_t)next[k];
-        }
-    }
+    if (marks[pixel] == FREE) sky_fill(photo, pixel, FREE, HELD, marks, queue);
 }
 
 /* Marks what is connected to the border of the photo; the rest is loose. */
@@ -82,13 +68,9 @@ static void hold_border(const sky_photo *photo, uint8_t *marks, uint32_t *queue)
 static void look(const sky_finder *f, const sky_photo *photo, const uint8_t *marks, size_t stride, sighting *all)
 {
     const splat_dataset *dataset = &f->scene->dataset;
-    const splat_camera *c = &photo->camera;
     for (size_t p = 0; p < dataset->n_points; p += stride) {
-        double place[3];
-        if (!splat_dataset_place_point(c, dataset->points[p].position, 0, place)) continue;
-        if (!(place[0] >= 0 && place[1] >= 0 && place[0] < c->width && place[1] < c->height)) continue;
-        const size_t pixel = (size_t)place[1] * (size_t)c->width + (size_t)place[0];
-        if (photo->mask[pixel]) continue;
+        const size_t pixel = sky_pixel_of_point(photo, dataset->points[p].position);
+        if (pixel == SIZE_MAX || photo->mask[pixel]) continue;
         sighting *of = &all[p / stride];
 #pragma omp atomic
         of->n++;

@@ -3,7 +3,7 @@
 
 #include "base/select.h"
 #include "math/camera.h"
-#include "scene/dataset_depth_points.h"
+#include "scene/sky_bins.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,10 +72,9 @@ static void look(const sky_finder *f, const sky_photo *photo, rim_photo *of)
     for (size_t i = 0; i < CELLS; i++) nearest[i] = INFINITY;
     for (size_t p = 0; p < dataset->n_points; p += stride) {
         const float *position = dataset->points[p].position;
-        double place[3];
-        if (!splat_dataset_place_point(c, position, 0, place)) continue;
-        if (!(place[0] >= 0 && place[1] >= 0 && place[0] < c->width && place[1] < c->height)) continue;
-        const size_t x = (size_t)place[0], y = (size_t)place[1];
+        const size_t pixel = sky_pixel_of_point(photo, position);
+        if (pixel == SIZE_MAX) continue;
+        const size_t x = pixel % (size_t)c->width, y = pixel / (size_t)c->width;
         of->n_points++;
         of->n_inside += is_inside(photo, x, y);
         if (is_at_rim(photo, x, y)) take(f, photo, x, position, of, nearest);
