@@ -54,17 +54,17 @@ class Page:
         assert curves['stages'] == status['stages'], (curves['stages'], status)
         self.points[status['stage']] = curves['points']
         assert len(scene['views']) == 16, scene
-        none, path = self.ask_sibr()
-        assert none is None and path == os.path.realpath('scene'), path
+        self.ask_sibr()
         self.wish()
 
     def ask_sibr(self):
         with self.sibr_lock:
-            return self.sibr.ask({'resolution_x': 0, 'resolution_y': 0})
+            none, path = self.sibr.ask({'resolution_x': 0, 'resolution_y': 0})
+        is_early = not self.stages and path == ''  # before the first stage there is no scene to name
+        assert none is None and (is_early or path == os.path.realpath('scene')), path
 
     def keep_sibr(self):
-        """The server sends viewers away that ask nothing for 30 seconds, and a stage may take longer. Before the first
-        stage there is no scene to name."""
+        """The server sends viewers away that ask nothing for 30 seconds, and a stage may take longer."""
         while not self.is_over:
             try:
                 self.ask_sibr()

@@ -39,21 +39,17 @@ static void shade_corner(splat_build *b, const roof *r, splat_vec3 place, splat_
     if (!r->is_flat) splat_build_dark_wall(b, place, normal);
 }
 
-/* A slope's normal, inwards, and the direction up the slope. */
-static void slope_axes(const roof *r, int side, splat_vec3 *inwards, splat_vec3 *rise)
+/* The normal of a slope. */
+static splat_vec3 inwards_of(const roof *r, int side)
 {
-    *rise = splat_vec3_normalize(splat_up(0, r->collar - r->knee, -side * (half_z - r->half_top)));
-    *inwards = splat_vec3_normalize(splat_up(0, -(half_z - r->half_top), -side * (r->collar - r->knee)));
+    return splat_vec3_normalize(splat_up(0, -(half_z - r->half_top), -side * (r->collar - r->knee)));
 }
 
 /* A slope from x0 to x1, between two heights. */
 static void add_slope(splat_build *b, const roof *r, int side, double x0, double x1, double low, double high)
 {
-    splat_vec3 inwards, rise;
-    slope_axes(r, side, &inwards, &rise);
     double z = 0.5 * (depth_at(r, low) + depth_at(r, high)), run = depth_at(r, low) - depth_at(r, high);
-    if (x1 - x0 < 1e-6 || high - low < 1e-6) return;
-    splat_build_face(b, SPLAT_PART_PLAIN, splat_up(0.5 * (x0 + x1), 0.5 * (low + high), side * z), inwards,
+    splat_build_face(b, SPLAT_PART_PLAIN, splat_up(0.5 * (x0 + x1), 0.5 * (low + high), side * z), inwards_of(r, side),
                      splat_vec3_make(1, 0, 0), 0.5 * (x1 - x0),
                      0.5 * sqrt(run * run + (high - low) * (high - low)), r->plaster);
 }
@@ -117,12 +113,10 @@ static void add_walls(splat_build *b, const roof *r)
     splat_build_face(b, SPLAT_PART_PLAIN, splat_up(0, r->collar, 0), splat_vec3_make(0, 1, 0), x, half_x, r->half_top,
                      r->plaster);
     for (int side = -1; side < 2; side += 2) {
-        splat_vec3 inwards, rise;
         splat_build_face(b, SPLAT_PART_PLAIN, splat_up(0, 0.5 * r->knee, side * half_z), splat_vec3_make(0, 0, -side),
                          x, half_x, 0.5 * r->knee, r->plaster);
         shade_corner(b, r, splat_up(0, 0, side * half_z), splat_vec3_make(0, 0, -side));
-        slope_axes(r, side, &inwards, &rise);
-        shade_corner(b, r, splat_up(0, r->knee, side * half_z), inwards);
+        shade_corner(b, r, splat_up(0, r->knee, side * half_z), inwards_of(r, side));
         if (side < 0 || !has_dormer) {
             add_slope(b, r, side, -half_x, half_x, r->knee, r->collar);
             continue;
@@ -144,8 +138,7 @@ static void add_on_slope(splat_build *b, const roof *r, double x, double up, dou
                          splat_paint paint)
 {
     splat_part part = {.shape = SPLAT_PART_BOX, .kind = SPLAT_PART_PLAIN, .half = half, .paint = paint};
-    splat_vec3 inwards, rise;
-    slope_axes(r, -1, &inwards, &rise);
+    const splat_vec3 inwards = inwards_of(r, -1);
     part.center = splat_vec3_along(splat_up(x, up, -depth_at(r, up)), inwards, off);
     splat_part_turn(&part, inwards, splat_vec3_make(1, 0, 0));
     splat_parts_add(b->parts, part);
