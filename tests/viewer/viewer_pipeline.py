@@ -54,20 +54,20 @@ class Page:
         assert curves['stages'] == status['stages'], (curves['stages'], status)
         self.points[status['stage']] = curves['points']
         assert len(scene['views']) == 16, scene
-        self.ask_sibr()
+        self.ask_sibr(os.path.realpath('scene'))
         self.wish()
 
-    def ask_sibr(self):
+    def ask_sibr(self, *paths):
         with self.sibr_lock:
             none, path = self.sibr.ask({'resolution_x': 0, 'resolution_y': 0})
-        is_early = not self.stages and path == ''  # before the first stage there is no scene to name
-        assert none is None and (is_early or path == os.path.realpath('scene')), path
+        assert none is None and path in paths, path
 
     def keep_sibr(self):
-        """The server sends viewers away that ask nothing for 30 seconds, and a stage may take longer."""
+        """The server sends viewers away that ask nothing for 30 seconds, and a stage may take longer. Before and between
+        stages no scene is open, so the answer may name none."""
         while not self.is_over:
             try:
-                self.ask_sibr()
+                self.ask_sibr(os.path.realpath('scene'), '')
             except OSError:  # the pipeline has ended
                 return
             time.sleep(5)
